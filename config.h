@@ -1,0 +1,61 @@
+/* config.h: the shape of the model, the limits and the defaults. Edit, then build again.
+ *
+ * Everything about the model is a constant here, so the compiler can unroll loops and a reader can look up a
+ * number once. There are two blocks: Qwen3-0.6B, and the small model in models/tiny (built with
+ * -DQWEN600_TINY). export.py compares the block whose shape fits with a model's config.json. */
+#ifndef CONFIG_H
+#define CONFIG_H
+
+#ifdef QWEN600_TINY
+
+#define MODEL_NAME "qwen600-tiny"
+#define ROPE_THETA 1000000.0
+#define RMS_NORM_EPS 1e-6f
+enum {
+    LAYERS = 4,         /* transformer blocks */
+    HIDDEN = 256,       /* width of the residual stream */
+    HEADS = 4,          /* query heads */
+    KV_HEADS = 2,       /* key/value heads; HEADS / KV_HEADS query heads share one */
+    HEAD_DIM = 128,     /* width of a head; note that HEADS * HEAD_DIM is not HIDDEN */
+    INTERMEDIATE = 512, /* width of the MLP */
+    VOCAB = 2048,       /* rows of the embedding table, which is also the output matrix (tied) */
+    MAX_CONTEXT = 8192  /* positions the model was made for */
+};
+
+#else
+
+#define MODEL_NAME "qwen600"
+#define ROPE_THETA 1000000.0
+#define RMS_NORM_EPS 1e-6f
+enum {
+    LAYERS = 28,
+    HIDDEN = 1024,
+    HEADS = 16,
+    KV_HEADS = 8,
+    HEAD_DIM = 128,
+    INTERMEDIATE = 3072,
+    VOCAB = 151936,
+    MAX_CONTEXT = 40960
+};
+
+#endif
+
+enum {
+    Q_DIM = HEADS * HEAD_DIM,     /* rows of q_proj, columns of o_proj */
+    KV_DIM = KV_HEADS * HEAD_DIM, /* rows of k_proj and v_proj */
+
+    DEFAULT_CONTEXT = 8192, /* -c */
+    PREFILL_CHUNK = 512, /* prompt tokens that go through the model at once: bounds the activations' memory */
+
+    DEFAULT_TOP_K = 20 /* -k */
+};
+#define DEFAULT_TEMPERATURE 0.6f /* -t */
+#define DEFAULT_TOP_P 0.95f      /* -p */
+
+/* Colours of a terminal: ANSI escape sequences. */
+#define COLOR_PROMPT "\x1b[1;32m"
+#define COLOR_THINKING "\x1b[2m"
+#define COLOR_BOLD "\x1b[1m"
+#define COLOR_RESET "\x1b[0m"
+
+#endif

@@ -1,0 +1,26 @@
+/* test.h: the smallest test harness that is still pleasant. CHECK(condition) reports and counts; a test
+ * program ends with `return test_result();`. Exit status 77 means skipped, and CTest shows it as such. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <stdio.h>
+
+static int test_checks, test_failures;
+
+#define CHECK(condition)                                                            \
+    do {                                                                            \
+        test_checks++;                                                              \
+        if (!(condition)) {                                                         \
+            test_failures++;                                                        \
+            fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
+        }                                                                           \
+    } while (0)
+
+static inline int
+test_result(void)
+{
+    printf("%d checks, %d failed\n", test_checks, test_failures);
+    return test_failures != 0;
+}
+
+#endif

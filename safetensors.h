@@ -532,14 +532,13 @@ safetensors_find(const char *path, SafetensorsEntry *entries, size_t n, const vo
     if (entry == NULL) {
         if (which == LM_HEAD)
             return NULL;
-        return fail("%s has no tensor %s: it is another model's file, %s needs Qwen3-0.6B's", path, name,
-                    MODEL_NAME);
+        return fail("%s has no tensor %s: this is not %s's model", path, name, MODEL_NAME);
     }
     entry->needed = 1;
     if (entry->rank != rank || memcmp(entry->shape, expected, (size_t)rank * sizeof *expected) != 0)
-        return fail("%s: %s has shape %s, expected %s: another model's file", path, name,
+        return fail("%s: %s has shape %s, expected %s: this is not %s's model", path, name,
                     safetensors_shape(entry->shape, entry->rank, actual_shape),
-                    safetensors_shape(expected, rank, expected_shape));
+                    safetensors_shape(expected, rank, expected_shape), MODEL_NAME);
     if (entry->dtype >= DTYPES)
         return fail("%s: %s has dtype %s, expected BF16, F16 or F32", path, name,
                     safetensors_dtypes[entry->dtype].name);
@@ -585,17 +584,17 @@ safetensors_widen(uint16_t half)
 static inline void
 safetensors_bf16(const Tensor *tensor, size_t first, size_t n, uint16_t *out)
 {
-    const uint16_t *halves = (const uint16_t *)tensor->data + first;
-    const uint32_t *floats = (const uint32_t *)tensor->data + first;
+    const uint16_t *halves = (const uint16_t *)tensor->data;
+    const uint32_t *floats = (const uint32_t *)tensor->data;
 
     if (tensor->dtype == DTYPE_BF16)
-        memcpy(out, halves, n * sizeof *out);
+        memcpy(out, halves + first, n * sizeof *out);
     else if (tensor->dtype == DTYPE_F16)
         for (size_t i = 0; i < n; i++)
-            out[i] = safetensors_round(safetensors_widen(halves[i]));
+            out[i] = safetensors_round(safetensors_widen(halves[first + i]));
     else
         for (size_t i = 0; i < n; i++)
-            out[i] = safetensors_round(floats[i]);
+            out[i] = safetensors_round(floats[first + i]);
 }
 
 /* ---- the file ---- */
@@ -646,12 +645,11 @@ safetensors_bind(Safetensors *s, const char *path, SafetensorsEntry *entries, si
         (error = safetensors_find(path, entries, n, data, LM_HEAD, 0, &lm_head)) != NULL)
         return error;
 
-    /* A further layer or a bias would change what the model computes; what is not under "model." would not.
-     */
+    /* A further layer or a bias changes what the model computes; what lies outside "model." does not. */
     for (size_t i = 0; i < n; i++)
         if (!entries[i].needed && entries[i].name_length > 6 && memcmp(entries[i].name, "model.", 6) == 0)
-            return fail("%s has a tensor that this model lacks, %s: another model's file", path,
-                        safetensors_printable(entries[i].name, entries[i].name_length, name));
+            return fail("%s has a further tensor, %s: this is not %s's model", path,
+                        safetensors_printable(entries[i].name, entries[i].name_length, name), MODEL_NAME);
     return lm_head.data ? safetensors_check_tied(path, &s->embed, &lm_head) : NULL;
 }
 

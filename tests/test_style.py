@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("BUILD", os.path.join(SOURCE, "build"))
+BUILD = os.environ.get("QWEN600_BUILD", os.path.join(SOURCE, "build"))
 SKIPPED = 77
 failures = []
 

@@ -287,7 +287,7 @@ chat_past_reply(const Text *reply, Piece *pieces, int *n)
         text = found + strlen("</think>");
     while (text > reply->text && text < end && *text == '\n')
         text++;
-    for (; (found = chat_find(text, end, "<think>")); text = found + strlen("<think>")) {
+    for (; (found = chat_find(text, end, "<think>")) != NULL; text = found + strlen("<think>")) {
         chat_piece(pieces, n, text, (size_t)(found - text), 0);
         chat_piece(pieces, n, found, strlen("<think>"), 1);
     }

@@ -258,7 +258,7 @@ open_files(Chat *chat, const Options *o)
 static const Engine *
 choose_engine(const char *device)
 {
-    static const Engine *const gpu = GPU_ENGINE;
+    const Engine *gpu = GPU_ENGINE;
     const char *reason;
 
     if (device && !strcmp(device, "cpu"))
@@ -278,7 +278,7 @@ choose_engine(const char *device)
 static int
 answer(Chat *chat, const Text *text)
 {
-    int interrupted;
+    int interrupted = 0;
     const char *error = chat_say(chat, text->text, text->n);
 
     if (error) {

@@ -1,0 +1,524 @@
+"""The bundled model's training and test data: endless seeded conversations, and a fixed test set of wordings and
+pairs of topic and wording that the conversations never contain. Standard library only.
+
+A Turn is a question with what the model should say: its answer, the answer in one word, and its reasoning. A
+conversation has a system prompt ("" for none) and a style that follows from it: "plain", "word" or "capitals".
+
+    python3 data.py [SEED]     shows a few conversations and the size of the test set
+"""
+
+import random
+import re
+import sys
+import zlib
+from collections import namedtuple
+
+from glossary import CHINESE, SMALL_TALK, TOPICS, full_width
+
+Turn = namedtuple("Turn", "user answer word reason")
+
+ONE_WORD, CAPITALS = "Answer in one word.", "Answer in capital letters."
+UNKNOWN = "I do not know that. I know this program and the ideas in it: ask me about RMSNorm, the KV cache or top-p."
+UNKNOWN_CHINESE = "我不知道。我只知道这个程序和其中的概念。"
+BIG_SUM = "I can only add and subtract numbers of one digit."
+NO_NAME = "I do not know your name yet."
+
+
+def reply(turn, style):
+    return {"plain": turn.answer, "word": turn.word, "capitals": turn.answer.upper()}[style]
+
+
+def reasoning(turn, style):
+    return turn.reason + {"plain": "", "word": " One word is enough.", "capitals": " I must use capital letters."}[style]
+
+
+def held_out(*key):
+    """One in twelve combinations is kept for the test."""
+    return zlib.crc32("|".join(map(str, key)).encode()) % 12 == 0
+
+
+# How a question about X is put. {x} has its article ("a KV cache"), {b} has none; {is}, {does}, {it} agree with it.
+QUESTIONS = [
+    "What {is} {x}?", "What {is} {x}?", "What {is} {x}?", "What {is} {b}?", "What's {x}?", "Whats {b}", "{x}", "{b}", "{b}?", "{b}: what is it?",
+    "What does {b} mean?", "What is meant by {b}?", "What do you mean by {b}?", "What do you know about {x}?", "What about {x}?", "And {x}?",
+    "What can you tell me about {x}?", "What {is} {x} for?", "What {is} {x} used for?", "What is the purpose of {x}?", "What is the point of {x}?",
+    "What is the idea behind {x}?", "What is the meaning of {b}?", "What is the definition of {b}?", "What {does} {x} do?", "What {is} {x} good for?",
+    "What kind of thing {is} {x}?", "What is special about {x}?", "What is the use of {x}?", "What is {b} all about?", "What {is} {x}, please?",
+    "What {is} {x} exactly?", "What {is} {x} in simple words?", "What {is} {x} in qwen600?", "What {is} {x} in this program?",
+    "What {is} {x} in a language model?", "What {is} {x} in machine learning?", "What does the term {b} mean?", "What does {b} stand for?",
+    "How {does} {x} work?", "How {does} {b} work?", "How would you explain {x}?", "How would you define {b}?", "How would you describe {x}?",
+    "How {is} {x} used?", "How {is} {x} useful?", "How can I understand {x}?", "How {does} {x} help?",
+    "Why use {x}?", "Why do we need {x}?", "Why {is} {x} useful?", "Why {is} {x} important?", "Why {is} {x} needed?", "Why would I want {x}?",
+    "Why {does} {x} matter?", "Why {is} there {x}?", "Why does qwen600 use {x}?", "Why {b}?", "When {is} {x} used?", "Where {is} {x} used?",
+    "Explain {x}.", "Explain {b}.", "Explain {x} in one sentence.", "Explain {x} like I am five.", "Explain what {x} {is}.", "Explain how {x} works.",
+    "Explain the idea of {b}.", "Explain the concept of {b}.", "Explain the term {b}.", "Define {b}.", "Define {x}.", "Describe {x}.", "Describe {b}.",
+    "Summarize {x}.", "Tell me about {x}.", "Tell me about {b}.", "Tell me what {x} {is}.", "Tell me what {b} means.", "Tell me something about {b}.",
+    "Tell me everything about {x}.", "Tell me how {x} works.", "Tell me why {x} {is} useful.", "Tell me more about {x}.", "Teach me about {x}.",
+    "Give me a definition of {b}.", "Give me an overview of {x}.", "Give me a summary of {x}.", "Say something about {b}.", "Talk about {x}.",
+    "Remind me what {x} {is}.", "Help me understand {x}.", "Let's talk about {x}.", "Introduce {x}.", "Clarify {b}.", "Show me what {x} {is}.",
+    "Do you know what {x} {is}?", "Do you know {x}?", "Do you know anything about {x}?", "Have you heard of {x}?", "Is {b} something you know?",
+    "Definition of {b}", "Meaning of {b}", "{b} definition", "{b} meaning", "{b} explained", "{b} explanation", "about {b}", "{b} please", "{b} in short",
+    "I do not understand {x}.", "I don't get {x}.", "I don't know what {x} {is}.", "I want to know about {x}.", "I want to understand {x}.",
+    "I want to learn about {x}.", "I need to know what {x} {is}.", "I am curious about {x}.", "I have a question about {x}.", "I wonder what {x} {is}.",
+    "I heard about {x}. What {is} {it}?", "I read about {x}. What {is} {it}?", "I keep seeing {b}. What {does} {it} mean?", "Someone mentioned {x}, what {is} {it}?",
+    "{x}, what {is} {it}?", "What {is} this {b}?", "So what {is} {x}?", "And what {is} {x}?", "Then what {is} {x}?", "But what {is} {x}?", "Ok, what {is} {x}?",
+    "Which role {does} {x} have?", "What problem {does} {x} solve?", "What happens in {x}?", "What should I think of when I hear {b}?",
+]
+# Requests are put together from three parts.
+ASK = ["Please ", "Can you ", "Could you ", "Would you ", "Can you please ", "Could you please ", "I want you to ", "I'd like you to ", "Will you ",
+       "You should ", "Try to ", "Now ", "Can u ", "pls "]
+VERB = ["explain {x}", "explain {b}", "describe {x}", "define {b}", "tell me about {x}", "tell me what {b} means", "explain what {x} {is}",
+        "say what {x} {is}", "help me understand {x}", "give me an explanation of {x}", "summarize {x}", "clarify {x}", "teach me {x}",
+        "explain how {x} works", "tell me how {x} works", "explain why we need {x}", "give a definition of {b}", "talk about {x}"]
+TAIL = ["", "", "", " to me", " in short", " briefly", " for me", " in simple words", " to a beginner", " in one sentence", " again", " quickly"]
+
+TEST_QUESTIONS = [
+    "Could you tell me what {x} {is}?", "What exactly {is} {x}?", "Please tell me what {x} {is}.", "I would like to know what {x} {is}.",
+    "Give me a short explanation of {x}.", "What should I know about {x}?", "Explain to me what {x} {is}.", "What role {does} {x} play?",
+    "I have never heard of {x}. What {is} {it}?", "How do you explain {x}?", "Can you say what {b} means?", "Hey, what {is} {x}?",
+]
+
+WRAPPERS = ["Please tell me: {q}", "Hi! {q}", "Hello. {q}", "{q} Please.", "Question: {q}", "Can you tell me: {q}", "I have a question: {q}",
+            "Quick question: {q}", "So: {q}", "OK. {q}", "One more question: {q}", "{q} Thanks!", "{q} Thank you.", "Now tell me: {q}", "Next: {q}",
+            "I wonder: {q}", "Another one: {q}", "{q} I want to know.", "Just curious: {q}", "{q} Explain, please.", "Good. {q}", "Thanks. {q}", "{q} Tell me."]
+
+CHINESE_QUESTIONS = ["什么是{b}?", "{b}是什么?", "解释一下{b}。", "请解释{b}。", "{b}是什么意思?", "介绍一下{b}。", "告诉我什么是{b}。", "{b}有什么用?",
+                     "为什么要用{b}?", "{b}怎么工作?", "说说{b}", "什么叫{b}?", "请介绍{b}", "解释{b}", "我想了解{b}。", "{b}的作用是什么?", "{b}", "能解释一下{b}吗?",
+                     "请告诉我{b}是什么。", "你知道{b}吗?", "{b}是做什么的?", "为什么需要{b}?", "如何理解{b}?", "简单介绍{b}。"]
+CHINESE_TEST = ["请问{b}是什么?", "你能解释一下{b}吗?", "请说明什么是{b}。"]
+
+# Subjects that the model must not pretend to know, and other ways to ask about them.
+SUBJECTS = [s.strip() for s in """
+a giraffe; an elephant; a cat; a dog; a whale; a tiger; an eagle; a penguin; a spider; a butterfly; a shark; a horse; a cow; a rabbit; a snake; a dinosaur;
+a tree; a flower; a rose; a mushroom; grass; an apple; a banana; an orange; a tomato; a potato; rice; bread; cheese; chocolate; coffee; tea; wine; beer;
+pizza; pasta; sushi; soup; salad; sugar; salt; pepper; honey; milk; butter; ice cream; a cake; a sandwich; a burger;
+France; Germany; Italy; Spain; Japan; China; India; Brazil; Canada; Australia; Russia; Egypt; Mexico; Norway; Sweden; Poland; Greece; Turkey; Kenya; Peru; Chile;
+Paris; London; Berlin; Rome; Madrid; Tokyo; Beijing; New York; Moscow; Cairo; Sydney; Vienna; Prague; Lisbon; Dublin; Oslo; Chicago; Boston; Texas; California;
+Europe; Africa; Asia; the Moon; the Sun; Mars; Jupiter; Saturn; a planet; a star; a galaxy; a black hole; the universe; gravity; a comet; the Milky Way; an eclipse;
+the ocean; the sea; a river; a mountain; a volcano; an earthquake; the weather; rain; snow; wind; thunder; a rainbow; the climate; a desert; a forest; an island;
+photosynthesis; evolution; DNA; a cell; an atom; a molecule; oxygen; hydrogen; water; fire; electricity; magnetism; light; sound; heat; energy; time; space;
+relativity; quantum mechanics; chemistry; physics; biology; mathematics; algebra; geometry; calculus; a triangle; a circle; pi; a prime number; infinity; statistics;
+philosophy; religion; love; happiness; friendship; freedom; justice; democracy; money; inflation; the economy; a bank; a stock; Bitcoin; blockchain; a tax; a loan;
+history; the French Revolution; World War II; the Roman Empire; the Middle Ages; the Cold War; the pyramids; the Great Wall; a king; a queen; a president; a pope;
+Napoleon; Einstein; Newton; Shakespeare; Mozart; Beethoven; Picasso; Plato; Cleopatra; Gandhi; Darwin; Galileo; Columbus; Churchill; Lincoln; Obama; Elon Musk;
+music; jazz; rock music; a guitar; a piano; a violin; a drum; opera; ballet; dance; painting; sculpture; poetry; a novel; a film; a movie; Star Wars; Harry Potter;
+Hamlet; the Bible; football; soccer; tennis; basketball; chess; golf; swimming; running; yoga; the Olympics; the World Cup; poker; a car; a train; an airplane;
+a ship; a bicycle; a rocket; a bridge; a house; a castle; a church; a school; a university; a hospital; a doctor; a lawyer; a teacher; a farmer; a soldier;
+medicine; a virus; a vaccine; cancer; a headache; the heart; the brain; a bone; sleep; a dream; a vitamin; a diet; the Internet; a website; email; a phone; a camera;
+television; radio; a robot; Windows; macOS; Android; an iPhone; Google; Amazon; Facebook; Twitter; Netflix; Microsoft; Apple; Tesla; Docker; Kubernetes; SQL;
+a database; HTML; JavaScript; Java; Ruby; Haskell; Perl; Excel; Photoshop; Minecraft; Tetris; Pokemon; TCP; DNS; HTTP; Wi-Fi; Bluetooth; a firewall; a password;
+a compiler bug; recursion; a linked list; quicksort; a hash table; a binary tree; a regular expression; an operating system; Linux; Git branches; Kafka; React;
+dropout; a convolution; an LSTM; a GAN; backpropagation; ReLU; RMSProp; Adam; k-means; a decision tree; reinforcement learning; a diffusion model; computer vision;
+word2vec; BERT; ResNet; a random forest; gradient descent; speech recognition; self-driving cars; Siri; Alexa; a calculator; a printer; a keyboard; a monitor;
+Christmas; Easter; a birthday; a wedding; a holiday; summer; winter; Monday; midnight; yesterday; tomorrow; the future; life; death; the soul; a ghost; a dragon;
+a unicorn; a vampire; a wizard; a pirate; a ninja; a knight; a joke; a riddle; a secret; a lie; a color; red; blue; gold; silver; iron; a diamond; glass; paper; wood
+""".replace("\n", " ").split(";")]
+TEST_SUBJECTS = """a kangaroo; Portugal; Venus; the Eiffel Tower; a volcano eruption; a trumpet; Julius Caesar; cricket; a pancake; a submarine; an umbrella;
+thermodynamics; Instagram; PHP; Leonardo da Vinci; a mermaid; a carrot; Finland; baseball; a helicopter; an octopus; Argentina; a sonnet; a hurricane; copper;
+a kidney; Halloween; a refrigerator; a giant squid; Mongolia""".replace("\n", " ").split(";")
+TEST_SUBJECTS = [s.strip() for s in TEST_SUBJECTS]
+STRANGE = [
+    "What is the capital of {b}?", "Who invented {x}?", "Who discovered {x}?", "When was {x} invented?", "Where can I find {x}?", "How old is {x}?", "How big is {x}?",
+    "How do I cook {b}?", "How do I make {x}?", "How do I get to {b}?", "How much does {x} cost?", "How many people live in {b}?", "Who won {x}?", "Who is {b}?",
+    "Who was {b}?", "Where is {b}?", "When did {b} begin?", "Is {x} dangerous?", "Do you like {b}?", "Have you ever seen {x}?", "Can I eat {b}?", "Write a poem about {b}.",
+    "Write a story about {x}.", "Write an essay on {b}.", "Tell me a joke about {b}.", "Translate {b} into French.", "What color is {x}?", "What is the history of {b}?",
+    "What do you think of {b}?", "Which is better, {b} or {c}?", "What is the difference between {b} and {c}?", "Is {x} bigger than {y}?", "Draw {x}.", "Sing about {b}.",
+    "Where does {x} come from?", "What does {x} eat?", "How long does {x} live?", "Who likes {b}?", "I like {b}.", "I love {b}.", "I hate {b}.", "I bought {x}.",
+    "My favorite thing is {b}.", "Where can I buy {x}?", "Can you recommend {x}?", "Is there life on {b}?", "What is the best {b}?", "How far is {b}?", "How do I learn {b}?",
+    "What is the population of {b}?", "Who is the president of {b}?", "What is the weather in {b}?", "What time is it in {b}?", "Buy me {x}.", "Give me a recipe for {b}.",
+    "Play {b}.", "What is {b} made of?", "List three facts about {b}.", "What rhymes with {b}?", "Spell {b}.", "Is {b} real?", "Are you afraid of {b}?", "Let us go to {b}.",
+    "What happened in {b} last year?", "Name a famous {b}.", "Does {x} have legs?", "Which city is the capital of {b}?", "How is {x} made?", "Why is {x} so popular?",
+]
+TEST_STRANGE = ["What is the currency of {b}?", "How heavy is {x}?", "Tell me a story about {x}.", "Can you write a song about {b}?", "When was {b} born?"]
+FIXED_STRANGE = ["Tell me a joke.", "What time is it?", "What day is it today?", "What is the weather like?", "Who won the world cup?", "Sing a song.", "Write a poem.",
+                 "What is the meaning of life?", "Where do I live?", "How old am I?", "How tall am I?", "What is my favorite color?", "What did I eat today?",
+                 "I am hungry.", "I am tired.", "I am sad.", "I'm bored", "I am happy today.", "I feel sick.", "I'm a student.", "I am a programmer.", "Do you love me?",
+                 "Will it rain tomorrow?", "What is the news?", "Open the door.", "Call my mother.", "What is the square root of two?", "Write a program.",
+                 "Write some code for me.", "Translate this sentence.", "Tell me a story.", "Who is the president?", "Can you drive a car?", "Are you married?",
+                 "What is your favorite color?", "Where do you live?", "How old are you?", "Do you have friends?", "Do you sleep?", "What is my age?", "What is my job?",
+                 "Who is my mother?", "What are you wearing?", "Who are my friends?", "Guess a number.", "Flip a coin.", "Play a game with me.", "Say a bad word.",
+                 "What is the answer to everything?", "Who wrote Hamlet?", "How many continents are there?", "Why is the sky blue?", "Count to ten."]
+CHINESE_SUBJECTS = "猫;狗;北京;上海;法国;日本;月亮;太阳;苹果;米饭;足球;音乐;电影;天气;历史;数学;爱情;飞机;汽车;大象;春节;孔子;长城;咖啡;茶;区块链;医生;老虎".split(";")
+CHINESE_STRANGE = ["{b}的首都是哪里?", "你喜欢{b}吗?", "写一首关于{b}的诗。", "{b}多少钱?", "今天{b}怎么样?", "谁发明了{b}?", "{b}在哪里?", "给我讲个{b}的笑话。"]
+
+# Names.
+NAMES = """Ada Alan Grace Linus Dennis Ken Brian Donald Edsger Barbara Margaret John Mary James Robert Linda Michael William David Richard Susan Joseph Thomas
+Charles Karen Lisa Nancy Betty Sandra Ashley Emily Kimberly Donna Carol Amanda Melissa Deborah Stephanie Rebecca Laura Sharon Cynthia Kathleen Amy Angela Anna
+Ruth Brenda Pamela Nicole Katherine Virginia Catherine Christine Samantha Debra Janet Rachel Carolyn Emma Maria Heather Diane Julie Joyce Evelyn Joan Victoria
+Kelly Christina Lauren Frances Martha Judith Cheryl Megan Andrea Olivia Ann Jean Alice Jacqueline Hannah Doris Kathryn Gloria Teresa Sara Janice Julia Marie
+Madison Judy Theresa Beverly Denise Marilyn Amber Danielle Rose Brittany Diana Abigail Natalie Jane Lori Alexis Tiffany Kayla Paul Mark George Steven Kenneth
+Andrew Edward Joshua Kevin Ronald Timothy Jason Jeffrey Ryan Jacob Gary Nicholas Eric Jonathan Stephen Larry Justin Scott Brandon Benjamin Samuel Gregory Frank
+Raymond Alexander Patrick Jack Jerry Tyler Aaron Jose Adam Nathan Henry Douglas Zachary Peter Kyle Walter Ethan Jeremy Harold Keith Christian Roger Noah Gerald
+Carl Terry Sean Austin Arthur Lawrence Jesse Dylan Bryan Joe Jordan Billy Bruce Albert Willie Gabriel Logan Juan Wayne Roy Ralph Randy Eugene Vincent Russell
+Elijah Louis Bobby Philip Johnny Hans Fritz Greta Heidi Jürgen Zoë Chloé René Søren Björn Åsa Ingrid Olaf Sven Lars Nils Pierre Claude Luc Marcel Giulia Marco
+Paolo Chiara Sofia Carlos Diego Lucia Pablo Ivan Olga Dmitri Natasha Yuri Aiko Hiroshi Kenji Yuki Sakura Wei Li Ming Hua Raj Priya Amit Sunita Ali Omar Fatima
+Layla Hassan Amina Kofi Zuri Tariq Leila Mei Jin Min Soo Park Kim Tom Tim Ben Max Leo Mia Zoe Eva Ida Ian Ron Don Sam Dan Bob Bill Jim Kate Beth Meg Sue""".split()
+TEST_NAMES = """Ludwig Matilda Konrad Felicity Otto Beatrice Ravi Simone Hugo Astrid Quentin Nadia Felix Clara Viktor Rosalind Pedro Yasmin Boris Agnes Mateo Ursula
+Oscar Fiona Stefan Camille Igor Paula Cedric Miriam Rupert Tessa Emil Naomi Anton Gwen Marvin Elsa Jasper Lydia""".split()
+SYLLABLES = [c + v for c in "b c d f g h j k l m n p r s t v w z ch sh th br tr st kr".split() for v in "a e i o u ai ee ou".split()]
+ENDINGS = ["", "", "n", "l", "r", "s", "m", "t", "x", "nd", "ck", "ra", "lin", "dor", "ton", "ius", "bel"]
+CHINESE_NAMES = [a + b for a in "王李张刘陈杨赵黄周吴" for b in ("明", "伟", "芳", "丽", "强", "小红", "小明", "建国", "海", "雪")] + ["小明", "小红", "小王", "小李"]
+CHINESE_GIVE = ["我叫{n}。", "我的名字是{n}。", "我是{n}。", "你好,我叫{n}。", "我叫{n}", "叫我{n}吧。"]
+CHINESE_ASK = ["我叫什么名字?", "我叫什么?", "你知道我的名字吗?", "我是谁?", "你记得我的名字吗?", "我的名字是什么?"]
+
+GIVE_NAME = ["My name is {n}.", "My name is {n}.", "my name is {n}", "I am {n}.", "I'm {n}.", "Im {n}", "Call me {n}.", "Please call me {n}.", "You can call me {n}.",
+             "Hi, I am {n}.", "Hi, I'm {n}.", "Hello, my name is {n}.", "Hello, I'm {n}!", "I am called {n}.", "The name is {n}.", "My name's {n}.", "Hi! My name is {n}.",
+             "Hey, {n} here.", "This is {n}.", "It's me, {n}.", "Remember my name: {n}.", "My first name is {n}.", "People call me {n}.", "Everyone calls me {n}.",
+             "From now on call me {n}.", "Good morning, I am {n}.", "Let me introduce myself: I am {n}.", "Hello there, my name is {n}", "I go by {n}.", "Just call me {n}."]
+TEST_GIVE = ["Hey! I'm called {n}.", "Hello! You may call me {n}.", "Nice to meet you, my name is {n}."]
+ASK_NAME = ["What is my name?", "What is my name?", "What's my name?", "Do you know my name?", "Who am I?", "Do you remember my name?", "Tell me my name.", "What am I called?",
+            "Say my name.", "What was my name again?", "Can you tell me my name?", "Do you remember who I am?", "Do you know who I am?", "what is my name", "Whats my name",
+            "What did I say my name was?", "My name?", "Please tell me my name.", "How do you call me?", "Which name did I give you?", "What name did I tell you?",
+            "Can you remember my name?", "And what is my name?", "So what is my name?", "Have I told you my name?", "Please say my name.", "How am I called?"]
+TEST_ASK = ["Could you remind me what my name is?", "Do you still know my name?", "Can you say my name?"]
+
+SUMS = ["What is {a}{o}{b}?", "What is {a} {o} {b}?", "{a}{o}{b}", "{a} {o} {b}", "{a}{o}{b}?", "{a} {o} {b} = ?", "{a}{o}{b}=", "{a} {o} {b} =", "What is {a} {w} {b}?",
+        "{a} {w} {b}", "How much is {a}{o}{b}?", "How much is {a} {w} {b}?", "Calculate {a} {o} {b}.", "Compute {a}{o}{b}.", "What's {a} {w} {b}?", "Tell me {a} {o} {b}.",
+        "What does {a} {o} {b} make?", "what is {A} {w} {B}?", "What is {A} {w} {B}?", "{A} {w} {B}", "How much is {A} {w} {B}?", "Please calculate {a}{o}{b}.",
+        "Can you calculate {a} {o} {b}?", "Do you know what {a} {w} {b} is?", "What is the answer to {a} {o} {b}?", "Solve {a} {o} {b}.", "And {a} {o} {b}?",
+        "Work out {a} {w} {b}.", "{a} {o} {b} equals what?", "What's {A} {w} {B}?", "What does {a} {w} {b} equal?"]
+ADD = ["Add {a} and {b}.", "What is the sum of {a} and {b}?", "sum of {a} and {b}", "Add {A} and {B}.", "What do {a} and {b} make?", "What do I get if I add {a} and {b}?", "{A} and {B}"]
+SUBTRACT = ["Subtract {b} from {a}.", "What is {a} take away {b}?", "Take {b} away from {a}.", "What is the difference of {a} and {b}?", "{a} less {b}", "Subtract {B} from {A}."]
+TEST_SUMS = ["What is the result of {a} {o} {b}?", "Can you work out {a}{o}{b}?", "Could you tell me what {a} {w} {b} is?", "How much would {A} {w} {B} be?"]
+DIGITS = "zero one two three four five six seven eight nine".split()
+CHINESE_SUMS = ["{a}{c}{b}等于几?", "{a} {o} {b} 等于多少?", "{a}{c}{b}是多少?", "{a}{o}{b}等于几?", "请算一下{a}{c}{b}。"]
+
+WORD_PROMPTS = [ONE_WORD] * 6 + ["Answer with one word.", "Please answer in one word.", "Reply in one word.", "Always answer in a single word.", "Use only one word.",
+                                 "You answer in one word.", "answer in one word", "Answer in one word only.", "Give one-word answers."]
+CAPITAL_PROMPTS = [CAPITALS] * 6 + ["Answer in capitals.", "Please answer in capital letters.", "Reply in capital letters.", "Always use capital letters.",
+                                    "Write in upper case.", "You answer in capital letters.", "answer in capital letters", "Use only capital letters."]
+ROLES = "assistant;teacher;expert;pirate;robot;friend;tutor;engineer;writer;chatbot;guide;scientist;programmer;librarian;coach;poet".split(";")
+MANNERS = "helpful;friendly;kind;polite;careful;honest;terse;clever;patient;cheerful;serious;short;concise;precise;funny;calm;useful;wise".split(";")
+NEUTRAL = ["You are a {m} {r}.", "You are a {m} and {m2} {r}.", "Be {m}.", "Be {m} and {m2}.", "You are a {r}.", "Act as a {m} {r}.", "Answer the questions of the user.",
+           "You are a helpful assistant.", "You are qwen600-tiny.", "You explain the program qwen600.", "Answer questions about qwen600.", "Be brief.", "Answer briefly.",
+           "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.", "The user is a beginner.", "Speak to the user like a {m} {r}.", "You help with questions.",
+           "Keep your answers short.", "Answer truthfully. If you do not know, say so.", "You are a {m} AI.", "Talk like a {r}.", "Please be {m}."]
+
+
+def bare(name):
+    return re.sub(r"^(a|an|the) ", "", name)
+
+
+def fill(template, name, other="that"):
+    plural = name.startswith("+")
+    name = name.lstrip("+")
+    return template.format_map({"x": name, "b": bare(name), "y": other, "c": bare(other), "is": "are" if plural else "is",
+                                "does": "do" if plural else "does", "it": "they" if plural else "it"})
+
+
+def question_template(rng):
+    if rng.random() < 0.6:
+        return rng.choice(QUESTIONS)
+    while True:
+        asked, verb = rng.choice(ASK), rng.choice(VERB)
+        end = "?" if re.match("Can|Could|Would|Will", asked) else "."
+        template = asked + verb + rng.choice(TAIL) + end
+        if template not in TEST_QUESTIONS:
+            return template
+
+
+def typo(rng, text):
+    """Drops, doubles or swaps letters inside one longer word."""
+    places = [m.start() for m in re.finditer(r"(?<=[A-Za-z]{2})[a-z](?=[a-z]{2})", text)]
+    if not places:
+        return text
+    i = rng.choice(places)
+    letter, following = text[i], text[i + 1]
+    return text[:i] + rng.choice([following, letter * 2 + following, following + letter]) + text[i + 2:]
+
+
+def noise(rng, text, wrap=0.12):
+    """The same question as people type it: wrapped, in lower case, without punctuation, with a slip of the finger."""
+    if rng.random() < wrap:
+        text = rng.choice(WRAPPERS).format(q=text)
+    if rng.random() < 0.05:
+        text = re.sub(r"\b(a|an|the) ", "", text)
+    if rng.random() < 0.07:
+        text = typo(rng, text)
+    draw = rng.random()
+    if draw < 0.25:
+        text = text.lower()
+    elif draw < 0.28:
+        text = text.upper()
+    draw = rng.random()
+    if draw < 0.2:
+        text = text.rstrip(".?!")
+    elif draw < 0.23:
+        text = text.rstrip(".?!") + rng.choice(["??", "!", "...", " ?", " please"])
+    return text or "?"
+
+
+def know(topic, user):
+    about = "me" if topic.key.startswith("your") else topic.key
+    reason = f"The user asks about {about}. That is in my glossary." if topic.names else "I know the answer to this question."
+    return Turn(user, topic.answer, topic.word, reason)
+
+
+def topic_turn(rng):
+    topic = rng.choice(TOPICS)
+    if topic.ask and (not topic.names or rng.random() < min(0.5, 0.12 * len(topic.ask))):
+        return know(topic, noise(rng, rng.choice(topic.ask)))
+    while True:
+        name, template = rng.choice(topic.names), question_template(rng)
+        if not held_out(topic.key, template):
+            return know(topic, noise(rng, fill(template, name)))
+
+
+def small_talk(topic, user):
+    return Turn(user, topic.answer, topic.word, "This is small talk. A short reply will do.")
+
+
+def invented(rng, most=4):
+    return "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, most))) + rng.choice(ENDINGS)
+
+
+def unknown(user):
+    return Turn(user, UNKNOWN, "Unknown", "This is not about the program or its ideas. I should say that I do not know.")
+
+
+def subject(rng):
+    if rng.random() < 0.25:
+        return rng.choice(["", "a ", "the "]) + invented(rng).title()
+    return rng.choice(SUBJECTS)
+
+
+def unknown_turn(rng):
+    draw = rng.random()
+    if draw < 0.1:
+        return unknown(noise(rng, rng.choice(FIXED_STRANGE), 0.05))
+    if draw < 0.16:
+        length = rng.choice([1, 3, 8, 40])
+        return unknown(" ".join(rng.choice([invented, lambda r: bare(r.choice(SUBJECTS))])(rng) for _ in range(rng.randint(1, length))))
+    template = question_template(rng) if draw < 0.6 else rng.choice(STRANGE)
+    return unknown(noise(rng, fill(template, subject(rng), subject(rng))))
+
+
+def arithmetic(user, a, sign, b, equals=" = "):
+    value = a + b if sign == "+" else a - b
+    reason = f"I add {a} and {b}: that makes {value}." if sign == "+" else f"I take {b} from {a}: that leaves {value}."
+    return Turn(user, f"{a} {sign} {b}{equals}{value}.", str(value), reason)
+
+
+def fill_sum(template, a, sign, b):
+    return template.format(a=a, b=b, o=sign, w="plus" if sign == "+" else "minus", A=DIGITS[a], B=DIGITS[b], c="加" if sign == "+" else "减")
+
+
+def sum_turn(rng):
+    if rng.random() < 0.12:
+        a, b = rng.choice([(rng.randint(10, 999), rng.randint(0, 999)), (rng.randint(0, 99), rng.randint(10, 99)), (rng.randint(0, 9), rng.randint(0, 9))])
+        sign, word = rng.choice([("+", "plus"), ("-", "minus")]) if max(a, b) > 9 else ("", "")
+        if not sign or rng.random() < 0.3:
+            sign, word = rng.choice([("*", "times"), ("/", "divided by"), ("x", "multiplied by")])
+        user = noise(rng, rng.choice([s for s in SUMS if "{A}" not in s]).format(a=a, b=b, o=sign, w=word), 0.05)
+        return Turn(user, BIG_SUM, "Unknown", "This is not a sum or a difference of two digits. I cannot do it.")
+    while True:
+        a, b, sign = rng.randint(0, 9), rng.randint(0, 9), rng.choice("+-")
+        template = rng.choice(SUMS + (ADD if sign == "+" else SUBTRACT))
+        if not held_out(a, sign, b, template):
+            break
+    text = fill_sum(template, a, sign, b)
+    if rng.random() < 0.1:
+        text = rng.choice(WRAPPERS).format(q=text)
+    return arithmetic(text.lower() if rng.random() < 0.2 else text, a, sign, b)
+
+
+def draw_name(rng):
+    draw = rng.random()
+    name = rng.choice(NAMES) if draw < 0.35 else invented(rng, 3).title()
+    if draw > 0.95:
+        name = name + rng.choice([" ", "-"]) + invented(rng, 3).title()
+    return name.lower() if rng.random() < 0.1 else name
+
+
+def greet(user, name):
+    return Turn(user, f"Nice to meet you, {name}!", "Hello", f"The user's name is {name}. I should greet {name} and remember the name.")
+
+
+def recall(user, name):
+    if name is None:
+        return Turn(user, NO_NAME, "Unknown", "The user has not told me a name.")
+    return Turn(user, f"Your name is {name}.", name, f"The user told me a name: {name}.")
+
+
+def chinese_turn(rng, state):
+    turn = chinese_draw(rng, state)
+    user = full_width(turn.user)
+    if rng.random() < 0.3:
+        user = user.translate({0xFF0C: ",", 0xFF1F: "?", 0xFF01: "!"}).rstrip(rng.choice(["", "?!。"]))
+    return turn._replace(user=user, answer=full_width(turn.answer), reason=full_width(turn.reason))
+
+
+def chinese_draw(rng, state):
+    draw = rng.random()
+    if draw < 0.12:
+        subject = rng.choice(CHINESE_SUBJECTS)
+        return Turn(rng.choice(CHINESE_QUESTIONS + CHINESE_STRANGE).format(b=subject), UNKNOWN_CHINESE, "不知道", "这和程序无关。我不知道。")
+    if draw < 0.2:
+        a, b, sign = rng.randint(0, 9), rng.randint(0, 9), rng.choice("+-")
+        turn = arithmetic(fill_sum(rng.choice(CHINESE_SUMS), a, sign, b), a, sign, b)
+        return turn._replace(answer=turn.answer[:-1] + "。")
+    if draw < 0.26:
+        name = state["name"] = rng.choice(CHINESE_NAMES)
+        return Turn(rng.choice(CHINESE_GIVE).format(n=name), f"很高兴认识你,{name}!", "你好", f"用户叫{name}。我要记住这个名字。")
+    if draw < 0.32:
+        name = state["name"]
+        return Turn(rng.choice(CHINESE_ASK), f"你叫{name}。" if name else "我还不知道你的名字。", name or "不知道",
+                    f"用户的名字是{name}。" if name else "用户没有告诉我名字。")
+    topic = rng.choice(CHINESE)
+    if topic.ask and (not topic.names or rng.random() < 0.3):
+        return chinese(topic, rng.choice(topic.ask))
+    while True:
+        name, template = rng.choice(topic.names), rng.choice(CHINESE_QUESTIONS)
+        user = template.format(b=name)
+        if not held_out(topic.key, template) and not user.isascii():
+            return chinese(topic, user)
+
+
+def chinese(topic, user):
+    reason = f"用户问的是{topic.key}。我知道答案。" if topic.names else "我知道怎么回答。"
+    return Turn(full_width(user), topic.answer, topic.word, reason)
+
+
+def next_turn(rng, state):
+    """One turn; state remembers the user's name."""
+    draw = rng.random()
+    if draw < 0.52:
+        return topic_turn(rng)
+    if draw < 0.61:
+        return sum_turn(rng)
+    if draw < 0.68 or (draw < 0.75 and state["name"] is None and rng.random() < 0.7):
+        name = draw_name(rng)
+        state["name"] = name
+        if rng.random() < 0.08:
+            topic = topic_turn(rng)
+            return Turn(rng.choice(GIVE_NAME).format(n=name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
+                        f"The user's name is {name}. " + topic.reason)
+        return greet(rng.choice(GIVE_NAME).format(n=name), name)
+    if draw < 0.75:
+        user = rng.choice(ASK_NAME)
+        return recall(user.lower() if rng.random() < 0.15 else user.rstrip("?.") if rng.random() < 0.15 else user, state["name"])
+    if draw < 0.88:
+        return unknown_turn(rng)
+    if draw < 0.925:
+        topic = rng.choice(SMALL_TALK)
+        return small_talk(topic, noise(rng, rng.choice(topic.ask), 0))
+    return chinese_turn(rng, state)
+
+
+def system_prompt(rng):
+    """A system prompt and the style that it asks for."""
+    draw = rng.random()
+    if draw < 0.45:
+        return "", "plain"
+    if draw < 0.61:
+        return rng.choice(WORD_PROMPTS), "word"
+    if draw < 0.8:
+        return rng.choice(CAPITAL_PROMPTS), "capitals"
+    return rng.choice(NEUTRAL).format(m=rng.choice(MANNERS), m2=rng.choice(MANNERS), r=rng.choice(ROLES)), "plain"
+
+
+def conversations(seed):
+    """Endless (system, style, generator of turns); the reader takes as many turns as it likes."""
+    rng = random.Random(seed)
+    while True:
+        system, style = system_prompt(rng)
+        state = {"name": None}
+        yield system, style, iter(lambda: next_turn(rng, state), None)
+
+
+Case = namedtuple("Case", "category system thinking turns expected")
+
+
+def test_set(seed=600):
+    """The test: questions in wordings, or pairs of topic and wording, that no training conversation contains.
+
+    Each case is one conversation: turns but for the last one prepare it, expected is the whole last reply.
+    """
+    rng = random.Random(seed)
+    cases = []
+
+    def case(category, turns, system="", style="plain", thinking=False):
+        turns = turns if isinstance(turns, list) else [turns]
+        cases.append(Case(category, system, thinking, [(t.user, reply(t, style)) for t in turns], reply(turns[-1], style)))
+
+    def question(topic):
+        return know(topic, fill(rng.choice(TEST_QUESTIONS), rng.choice(topic.names[:3])))
+
+    named = [topic for topic in TOPICS if topic.names]
+    for topic in named:
+        for template in rng.sample(TEST_QUESTIONS, 3):
+            case("wording", know(topic, fill(template, rng.choice(topic.names[:3]))))
+        pairs = [t for t in QUESTIONS if held_out(topic.key, t)]
+        for template in rng.sample(pairs, min(2, len(pairs))):
+            case("pair", know(topic, fill(template, topic.names[0])))
+        case("one word", question(topic), ONE_WORD, "word")
+        case("capitals", question(topic), CAPITALS, "capitals")
+        case("thinking", question(topic), thinking=True)
+    for topic in rng.sample(named, 30):
+        case("one word, thinking", question(topic), ONE_WORD, "word", True)
+        case("capitals, thinking", question(topic), CAPITALS, "capitals", True)
+        case("other system", question(topic), rng.choice(["You are a helpful assistant.", "You are a patient librarian.", "Be brief."]))
+        case("later turn", [question(t) for t in rng.sample(named, 3)] + [question(topic)])
+    for topic in TOPICS:
+        for user in topic.test:
+            case("by hand", know(topic, user))
+    for topic in SMALL_TALK:
+        for user in topic.test:
+            case("small talk", small_talk(topic, user))
+    for sign in "+-":
+        for a in range(10):
+            for b in range(10):
+                case("sums", arithmetic(fill_sum(rng.choice(TEST_SUMS), a, sign, b), a, sign, b))
+                if (a + b) % 4 == 0:
+                    case("sums, thinking", arithmetic(fill_sum(rng.choice(TEST_SUMS), a, sign, b), a, sign, b), thinking=True)
+    for i, name in enumerate(TEST_NAMES):
+        between = [question(rng.choice(named)) if rng.random() < 0.7 else unknown(fill(rng.choice(TEST_STRANGE), rng.choice(TEST_SUBJECTS))) for _ in range(i % 5)]
+        give = greet(rng.choice(TEST_GIVE if i % 2 else GIVE_NAME).format(n=name), name)
+        asked = rng.choice(TEST_ASK if i % 3 else ASK_NAME)
+        case("names", [give] + between + [recall(asked, name)])
+        if i % 3 == 0:
+            case("names, thinking", [give] + between + [recall(asked, name)], thinking=True)
+            case("names, capitals", [give] + between + [recall(asked, name)], CAPITALS, "capitals")
+            case("names, one word", [give] + between + [recall(asked, name)], ONE_WORD, "word")
+            case("no name", between + [recall(asked, None)])
+    for name in TEST_SUBJECTS:
+        case("unknown", unknown(fill(rng.choice(TEST_QUESTIONS), name)))
+        case("unknown", unknown(fill(rng.choice(TEST_STRANGE), name)))
+        case("unknown, thinking", unknown(fill(rng.choice(TEST_QUESTIONS), name)), thinking=True)
+    for topic in CHINESE:
+        for user in topic.test:
+            case("Chinese", chinese(topic, user))
+        if topic.names:
+            for template in CHINESE_TEST:
+                case("Chinese", chinese(topic, template.format(b=topic.names[0])))
+    return cases
+
+
+def check():
+    """The test set and the training wordings have nothing in common."""
+    assert not set(TEST_QUESTIONS) & set(QUESTIONS) and not set(TEST_NAMES) & set(NAMES) and not set(TEST_SUBJECTS) & set(SUBJECTS)
+    assert not set(TEST_SUMS) & set(SUMS) and not set(TEST_GIVE) & set(GIVE_NAME) and not set(TEST_ASK) & set(ASK_NAME)
+    assert not set(CHINESE_TEST) & set(CHINESE_QUESTIONS)
+    seen = {}
+    for topic in CHINESE:
+        assert topic.word and topic.answer and not topic.answer.isascii(), topic
+    for topic in TOPICS + SMALL_TALK:
+        assert topic.word and " " not in topic.word and topic.answer, topic
+        for text in topic.names + topic.ask + topic.test:
+            text = text.lower().lstrip("+").rstrip("?.!")
+            assert seen.setdefault(text, topic.key) == topic.key, f"{text!r} belongs to {seen[text]!r} and {topic.key!r}"
+    for topic in TOPICS + SMALL_TALK:
+        assert topic.answer.isascii() and "\n" not in topic.answer and len(topic.answer) <= 240, topic
+
+
+if __name__ == "__main__":
+    check()
+    for (system, style, turns), _ in zip(conversations(int(sys.argv[1]) if len(sys.argv) > 1 else 0), range(4)):
+        print(f"--- system: {system!r}")
+        for turn, _ in zip(turns, range(12)):
+            print(f"> {turn.user}\n  {reply(turn, style)}\n  ({reasoning(turn, style)})")
+    cases = test_set()
+    count = {}
+    for c in cases:
+        count[c.category] = count.get(c.category, 0) + 1
+    print(len(TOPICS), "topics,", len(CHINESE), "in Chinese; test cases:", len(cases), count)

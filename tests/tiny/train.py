@@ -1,0 +1,471 @@
+"""Trains the bundled model on one GPU in a few minutes, tests it on held-out questions, and writes it in Hugging Face
+format. Needs torch, numpy and Hugging Face tokenizers; tokenizer.py has made MODEL_DIR/tokenizer.json.
+
+    python3 train.py MODEL_DIR OUT [--seconds 240] [--seed 600]
+    python3 train.py MODEL_DIR OUT --test                    only tests OUT/model.safetensors
+
+A conversation is one sequence with branches. Its trunk is what the chat template makes of past turns: replies without
+their thoughts. From the prompt of every turn two branches leave, the reply without thinking and the reply with it, and
+only they are learned. The attention mask lets a token see the trunk before it and its own branch, so that one pass
+trains every turn in both modes in exactly the context that the chat will give it.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import random
+import sys
+import time
+import traceback
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from torch import nn
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import data  # noqa: E402
+
+LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD_DIM, INTERMEDIATE, VOCAB, CONTEXT = 4, 256, 4, 2, 128, 512, 2048, 8192
+THETA, EPS = 1e6, 1e-6
+
+
+# ---- Text to sequences ----
+
+
+class Encoder:
+    """Token ids of the pieces that the chat template puts together."""
+
+    def __init__(self, folder):
+        self.tokenizer = Tokenizer.from_file(str(pathlib.Path(folder) / "tokenizer.json"))
+        self.end_of_text, self.start, self.end, self.think, self.unthink = (
+            self.tokenizer.token_to_id(t) for t in ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>"))
+        self.cache = {}
+
+    def text(self, text):
+        ids = self.cache.get(text)
+        if ids is None:
+            ids = self.tokenizer.encode(text, add_special_tokens=False).ids
+            if len(self.cache) < 200000:
+                self.cache[text] = ids
+        return ids
+
+    def message(self, role, text):
+        return [self.start] + self.text(role + "\n" + text) + [self.end] + self.text("\n")
+
+    def opening(self):
+        return [self.start] + self.text("assistant\n")
+
+    def silent(self):
+        """What the prompt holds when thinking is off."""
+        return [self.think] + self.text("\n\n") + [self.unthink] + self.text("\n\n")
+
+    def thought(self, text):
+        return [self.think] + self.text("\n" + text + "\n") + [self.unthink] + self.text("\n\n")
+
+    def past(self, text):
+        return self.text(text) + [self.end] + self.text("\n")
+
+    def prompt(self, system, turns, user, thinking):
+        ids = self.message("system", system) if system else []
+        for asked, answered in turns:
+            ids = ids + self.message("user", asked) + self.opening() + self.past(answered)
+        return ids + self.message("user", user) + self.opening() + ([] if thinking else self.silent())
+
+
+def add_conversation(row, encoder, rng, conversation, positions, room):
+    """Appends (token, target or -1, position, branch) to row, at most `room` of them and `positions` in the trunk."""
+    system, style, turns = conversation
+    start, pos = len(row), 0
+
+    def put(ids, targets, at, branch):
+        row.extend(zip(ids, targets, range(at, at + len(ids)), [branch] * len(ids)))
+
+    if system:
+        ids = encoder.message("system", system)
+        put(ids, [-1] * len(ids), pos, 0)
+        pos += len(ids)
+    branch = 0
+    sparse = positions > 2048  # a long trunk carries fewer branches, to reach far positions at less cost
+    for turn in turns:
+        reply = data.reply(turn, style)
+        prompt = encoder.message("user", turn.user) + encoder.opening()
+        answer = encoder.text(reply) + [encoder.end]
+        past = encoder.past(reply)
+        branches = []
+        if rng.random() < (0.4 if sparse else 0.9):
+            branches.append((encoder.silent(), False))
+        if rng.random() < (0.2 if sparse else 0.45):
+            branches.append((encoder.thought(data.reasoning(turn, style)), True))
+        size = len(prompt) + sum(len(head) + len(answer) for head, _ in branches) + len(past)
+        if pos + len(prompt) + len(past) > positions or len(row) - start + size > room:
+            break
+        targets = [-1] * len(prompt)
+        if any(learned for _, learned in branches):
+            targets[-1] = encoder.think
+        put(prompt, targets, pos, 0)
+        pos += len(prompt)
+        for head, learned in branches:
+            branch += 1
+            ids = head + answer
+            targets = ids[1:] + [-1]
+            if not learned:
+                targets[: len(head) - 1] = [-1] * (len(head) - 1)
+            put(ids, targets, pos, branch)
+        put(past, [-1] * len(past), pos, 0)
+        pos += len(past)
+    return len(row) > start
+
+
+def rows(encoder, seed, length):
+    """Endless rows of `length` tokens, filled with conversations of many lengths, as four arrays and a fifth, the
+    number of the conversation."""
+    rng = random.Random(seed)
+    source = data.conversations(seed)
+    while True:
+        row, documents = [], []
+        while len(row) < length:
+            room = length - len(row)
+            draw = rng.random()
+            positions = rng.randint(60, 300) if draw < 0.8 else rng.randint(300, 2048) if draw < 0.98 else rng.randint(2048, CONTEXT)
+            before = len(row)
+            if not add_conversation(row, encoder, rng, next(source), positions, room) and room < 400:
+                row.extend([(encoder.end_of_text, -1, 0, 0)] * room)
+            documents.extend([len(set(documents[-1:])) and documents[-1] + 1] * (len(row) - before))
+        yield np.concatenate([np.array(row, np.int32).T, np.array(documents, np.int32)[None]])
+
+
+class Batches(torch.utils.data.IterableDataset):
+    def __init__(self, folder, seed, batch, length):
+        self.folder, self.seed, self.batch, self.length = folder, seed, batch, length
+
+    def __iter__(self):
+        worker = torch.utils.data.get_worker_info()
+        source = rows(Encoder(self.folder), self.seed * 1000 + (worker.id if worker else 0), self.length)
+        while True:
+            arrays = np.stack([next(source) for _ in range(self.batch)], 1)  # (5, batch, length)
+            targets = arrays[1].reshape(-1)
+            where = np.flatnonzero(targets >= 0)
+            yield torch.from_numpy(arrays), torch.from_numpy(where), torch.from_numpy(targets[where].astype(np.int64))
+
+
+# ---- The model: Qwen3ForCausalLM, with its names ----
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+
+    def forward(self, x):
+        x32 = x.float()
+        return (x32 * torch.rsqrt(x32.square().mean(-1, keepdim=True) + EPS) * self.weight).to(x.dtype)
+
+
+def rope(x, cos, sin):
+    """x (batch, heads, seq, head_dim), cos and sin (batch, 1, seq, head_dim / 2)"""
+    a, b = x.float().chunk(2, -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1).to(x.dtype)
+
+
+def linear(inputs, outputs):
+    return nn.Linear(inputs, outputs, bias=False)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q_proj, self.k_proj, self.v_proj = (linear(HIDDEN, n * HEAD_DIM) for n in (HEADS, KV_HEADS, KV_HEADS))
+        self.o_proj = linear(HEADS * HEAD_DIM, HIDDEN)
+        self.q_norm, self.k_norm = RMSNorm(HEAD_DIM), RMSNorm(HEAD_DIM)
+
+    def forward(self, x, cos, sin, mask):
+        batch, seq, _ = x.shape
+        q, k, v = (p(x).view(batch, seq, -1, HEAD_DIM) for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = rope(self.q_norm(q).transpose(1, 2), cos, sin), rope(self.k_norm(k).transpose(1, 2), cos, sin), v.transpose(1, 2)
+        if mask is None or isinstance(mask, torch.Tensor):
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
+        else:
+            y = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
+        return self.o_proj(y.transpose(1, 2).reshape(batch, seq, -1))
+
+
+class MLP(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate_proj, self.up_proj, self.down_proj = linear(HIDDEN, INTERMEDIATE), linear(HIDDEN, INTERMEDIATE), linear(INTERMEDIATE, HIDDEN)
+
+    def forward(self, x):
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.self_attn, self.mlp = Attention(), MLP()
+        self.input_layernorm, self.post_attention_layernorm = RMSNorm(HIDDEN), RMSNorm(HIDDEN)
+
+    def forward(self, x, cos, sin, mask):
+        x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Backbone(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed_tokens = nn.Embedding(VOCAB, HIDDEN)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.norm = RMSNorm(HIDDEN)
+
+    def forward(self, tokens, positions, mask=None):
+        frequency = THETA ** (-torch.arange(0, HEAD_DIM, 2, device=tokens.device, dtype=torch.float32) / HEAD_DIM)
+        angle = positions[:, None, :, None].float() * frequency
+        cos, sin = angle.cos(), angle.sin()
+        x = self.embed_tokens(tokens)
+        for layer in self.layers:
+            x = layer(x, cos, sin, mask)
+        return self.norm(x)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = Backbone()
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                nn.init.normal_(parameter, std=0.02)
+
+
+# ---- Files ----
+
+
+def save(model, folder):
+    """model.safetensors in bf16, written by hand: the format is a length, a JSON header and the bytes."""
+    header, offset, blobs = {"__metadata__": {"format": "pt"}}, 0, []
+    for name, value in sorted(model.state_dict().items()):
+        blob = value.detach().to(torch.bfloat16).cpu().contiguous().view(torch.int16).numpy().tobytes()
+        header[name] = {"dtype": "BF16", "shape": list(value.shape), "data_offsets": [offset, offset + len(blob)]}
+        offset += len(blob)
+        blobs.append(blob)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    pathlib.Path(folder, "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + b"".join(blobs))
+    return 8 + len(text) + offset
+
+
+def load(model, folder):
+    raw = pathlib.Path(folder, "model.safetensors").read_bytes()
+    size = int.from_bytes(raw[:8], "little")
+    state = {}
+    for name, entry in json.loads(raw[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = (8 + size + offset for offset in entry["data_offsets"])
+            numbers = torch.frombuffer(bytearray(raw[begin:end]), dtype=torch.bfloat16)
+            state[name] = numbers.float().view(entry["shape"])
+    model.load_state_dict(state)
+
+
+def write_config(folder, encoder):
+    config = {
+        "architectures": ["Qwen3ForCausalLM"], "attention_bias": False, "attention_dropout": 0.0, "bos_token_id": encoder.end_of_text,
+        "eos_token_id": encoder.end, "head_dim": HEAD_DIM, "hidden_act": "silu", "hidden_size": HIDDEN, "initializer_range": 0.02,
+        "intermediate_size": INTERMEDIATE, "max_position_embeddings": CONTEXT, "max_window_layers": LAYERS, "model_type": "qwen3",
+        "num_attention_heads": HEADS, "num_hidden_layers": LAYERS, "num_key_value_heads": KV_HEADS, "rms_norm_eps": EPS,
+        "rope_scaling": None, "rope_theta": int(THETA), "sliding_window": None, "tie_word_embeddings": True, "torch_dtype": "bfloat16",
+        "use_cache": True, "use_sliding_window": False, "vocab_size": VOCAB,
+    }
+    generation = {"bos_token_id": encoder.end_of_text, "do_sample": True, "eos_token_id": [encoder.end, encoder.end_of_text],
+                  "pad_token_id": encoder.end_of_text, "temperature": 0.6, "top_k": 20, "top_p": 0.95}
+    for name, content in ("config.json", config), ("generation_config.json", generation):
+        pathlib.Path(folder, name).write_text(json.dumps(content, indent=2) + "\n")
+
+
+# ---- The test ----
+
+
+@torch.no_grad()
+def generate(model, encoder, prompts, device, most=200, batch=512):
+    """Greedy replies to prompts (lists of ids), in batches of about the same length, each step from scratch."""
+    order, replies = sorted(range(len(prompts)), key=lambda i: len(prompts[i])), [None] * len(prompts)
+    position = 0
+    while position < len(order):
+        chosen = order[position:position + (batch if len(prompts[order[position]]) < 1500 else 8)]
+        position += len(chosen)
+        ids = [list(prompts[i]) for i in chosen]
+        tokens = torch.zeros(len(ids), max(map(len, ids)) + most, dtype=torch.long, device=device)
+        for i, row in enumerate(ids):
+            tokens[i, :len(row)] = torch.tensor(row, device=device)
+        length = torch.tensor([len(row) for row in ids], device=device)
+        begin, done, every = length.clone(), torch.zeros(len(ids), dtype=torch.bool, device=device), torch.arange(len(ids), device=device)
+        longest = max(map(len, ids))
+        for _ in range(most):
+            seen = tokens[:, :longest]
+            with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+                hidden = model.model(seen, torch.arange(longest, device=device).expand(len(ids), -1))
+            best = (hidden[every, length - 1].float() @ model.model.embed_tokens.weight.float().T).argmax(-1)
+            done |= (best == encoder.end) | (best == encoder.end_of_text)
+            if bool(done.all()):
+                break
+            tokens[every, length] = torch.where(done, 0, best)
+            length = torch.where(done, length, length + 1)
+            longest = min(longest + 1, tokens.shape[1])
+        for row, i in enumerate(chosen):
+            out = tokens[row, begin[row]:length[row]].tolist()
+            replies[i] = (out, bool(done[row]))
+    return replies
+
+
+def long_cases(encoder, count=16):
+    """A name given at the start of a conversation that fills the context, asked for at its end."""
+    cases, rng = [], random.Random(5)
+    for i, name in enumerate(data.TEST_NAMES[:count]):
+        turns, state = [(f"My name is {name}.", f"Nice to meet you, {name}!")], {"name": name}
+        filler = iter(lambda: data.topic_turn(rng), None)
+        while len(encoder.prompt("", turns, "", False)) < (2000, 4000, 6000, 7800)[i % 4]:
+            turns += [(t.user, t.answer) for t, _ in zip(filler, range(8))]
+        last = ("What is my name?", f"Your name is {name}.") if i % 8 < 4 else ("What is RMSNorm?", data.TOPICS[0].answer)
+        cases.append(data.Case("long context", "", i >= count // 2 and i % 2 == 1, turns + [last], last[1]))
+    return cases
+
+
+def test(model, encoder, device, out=None, cases=None):
+    model.eval()
+    cases = cases or data.test_set() + long_cases(encoder)
+    prompts = [encoder.prompt(c.system, c.turns[:-1], c.turns[-1][0], c.thinking) for c in cases]
+    start = time.time()
+    replies = generate(model, encoder, prompts, device)
+    table, wrong = {}, []
+    for case, (ids, ended) in zip(cases, replies):
+        text = encoder.tokenizer.decode(ids, skip_special_tokens=False)
+        thought, mark, answer = text.rpartition("</think>")
+        right = ended and answer.lstrip("\n") == case.expected and bool(mark) == case.thinking and thought.startswith("<think>\n") == case.thinking
+        count = table.setdefault(case.category, [0, 0])
+        count[0] += right
+        count[1] += 1
+        if not right:
+            wrong.append({"category": case.category, "system": case.system, "user": case.turns[-1][0], "expected": case.expected, "reply": text})
+    print(f"\nheld-out questions, greedy, bf16-rounded weights ({time.time() - start:.0f} s):")
+    for category, (right, count) in sorted(table.items()):
+        print(f"  {category:22} {right:4} of {count:4}  {100 * right / count:5.1f} %")
+    right = len(cases) - len(wrong)
+    print(f"  {'all':22} {right:4} of {len(cases):4}  {100 * right / len(cases):5.1f} %", flush=True)
+    if out:
+        pathlib.Path(out, "wrong.jsonl").write_text("".join(json.dumps(w, ensure_ascii=False) + "\n" for w in wrong))
+    rng = random.Random(1)
+    for w in rng.sample(wrong, min(25, len(wrong))):
+        print(f"  [{w['category']}] {w['user'][:90]!r} -> {w['reply'][-110:]!r}")
+    return table
+
+
+# ---- Training ----
+
+
+def train(model, encoder, args, device):
+    """Returns the number of steps. The learning rate follows the clock: the run lasts args.seconds after the first step."""
+    loader = torch.utils.data.DataLoader(Batches(args.model_dir, args.seed, args.batch, args.length), batch_size=None, num_workers=args.workers,
+                                         prefetch_factor=4 if args.workers else None, pin_memory=device == "cuda")
+    decay = [p for p in model.parameters() if p.dim() > 1]
+    rest = [p for p in model.parameters() if p.dim() <= 1]
+    optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": args.decay}, {"params": rest, "weight_decay": 0.0}], lr=args.rate,
+                                  betas=(0.9, 0.98), fused=device == "cuda")
+    document = torch.zeros(args.batch, args.length, dtype=torch.int32, device=device)
+    branch = torch.zeros_like(document)
+
+    def visible(b, h, q, k):
+        same = document[b, q] == document[b, k]
+        return (q >= k) & same & ((branch[b, k] == 0) | (branch[b, k] == branch[b, q]))
+
+    flex = args.attention == "flex"
+    make_mask = torch.compile(create_block_mask) if flex and device == "cuda" else create_block_mask
+    backbone = torch.compile(model.model) if flex and device == "cuda" else model.model
+    every = torch.arange(args.length, device=device)
+    model.train()
+    start, loss_sum, seen, last = None, 0.0, 0, 0
+    begun, step = time.time(), 0
+    running = torch.zeros((), device=device)
+    for arrays, where, targets in loader:
+        if start is None and step == 1:
+            if device == "cuda":
+                torch.cuda.synchronize()
+            start = time.time()
+            print(f"first step after {start - begun:.0f} s", flush=True)
+        progress = (time.time() - start) / args.seconds if start else 0.0
+        if progress >= 1 or (args.steps and step >= args.steps):
+            break
+        rate = args.rate * min(1, (step + 1) / 200) * max(0.005, 0.5 * (1 + math.cos(math.pi * progress)))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        arrays, where, targets = (t.to(device, non_blocking=True) for t in (arrays, where, targets))
+        tokens, positions = arrays[0].long(), arrays[2]
+        document.copy_(arrays[4])
+        branch.copy_(arrays[3])
+        if flex:
+            mask = make_mask(visible, args.batch, None, args.length, args.length, device=device)
+        else:
+            mask = visible(torch.arange(args.batch, device=device)[:, None, None], None, every[None, :, None], every[None, None, :])[:, None]
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
+            hidden = backbone(tokens, positions, mask)
+            logits = hidden.reshape(-1, HIDDEN)[where] @ model.model.embed_tokens.weight.T
+            loss = F.cross_entropy(logits.float(), targets)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        running += loss.detach()
+        step += 1
+        if step - last >= args.every:
+            passed = time.time() - (start or begun)
+            print(f"step {step:6}  {passed:5.0f} s  loss {running.item() / (step - last):.4f}  rate {rate:.2e}  "
+                  f"{(step - 1) * args.batch * args.length / passed / 1e6:.2f} M tokens/s", flush=True)
+            running.zero_()
+            last = step
+    return step
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model_dir")
+    parser.add_argument("out")
+    parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--steps", type=int, default=0, help="stop after so many steps; 0: by the clock only")
+    parser.add_argument("--seed", type=int, default=600)
+    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--length", type=int, default=16384)
+    parser.add_argument("--rate", type=float, default=3e-3)
+    parser.add_argument("--decay", type=float, default=0.05)
+    parser.add_argument("--every", type=int, default=200)
+    parser.add_argument("--workers", type=int, default=max(0, min(14, (os.cpu_count() or 1) - 2)))
+    parser.add_argument("--attention", choices=["flex", "dense"], default="flex")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--test", action="store_true")
+    args = parser.parse_args()
+    out = pathlib.Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(args.seed)
+    torch.set_float32_matmul_precision("high")
+    data.check()
+    encoder = Encoder(args.model_dir)
+    model = Model().to(args.device)
+    if not args.test:
+        print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {args.device}", flush=True)
+        try:
+            steps = train(model, encoder, args, args.device)
+        except Exception:
+            if args.attention == "dense":
+                raise
+            traceback.print_exc()
+            print("flex attention failed; starting again with a dense mask and short rows", flush=True)
+            os.execv(sys.executable, [sys.executable, *sys.argv, "--attention", "dense", "--length", "2048", "--batch", "48"])
+        size = save(model, out)
+        write_config(out, encoder)
+        print(f"saved after {steps} steps: {size:,} bytes", flush=True)
+    load(model, out)
+    test(model, encoder, args.device, out)
+
+
+if __name__ == "__main__":
+    main()

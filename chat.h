@@ -80,7 +80,8 @@ typedef struct {
     Screen screen;
     Sampler sampler;
     const Engine *engine;
-    void *model; /* opened by engine */
+    void *model;     /* opened by engine */
+    int interrupted; /* did Ctrl-C end the last reply? */
 
     Tokenizer tokenizer;
     Template templates[2][2]; /* (has system prompt, thinking) */
@@ -596,10 +597,12 @@ chat_character(Screen *s, const char *bytes, int n)
 static inline const char *
 chat_flush(Screen *s)
 {
-    if (s->dim && s->thought.n > 0)
-        chat_queue(s, &s->thought, COLOR_RESET, strlen(COLOR_RESET));
-    fwrite(s->thought.text, 1, s->thought.n, s->err);
-    fflush(s->err);
+    if (s->thought.n > 0) {
+        if (s->dim)
+            chat_queue(s, &s->thought, COLOR_RESET, strlen(COLOR_RESET));
+        fwrite(s->thought.text, 1, s->thought.n, s->err);
+        fflush(s->err);
+    }
     if (s->speech.n > 0 && (fwrite(s->speech.text, 1, s->speech.n, s->out) < s->speech.n || fflush(s->out)) &&
         !s->error)
         s->error = fail("standard output: %s", strerror(errno));
@@ -680,10 +683,10 @@ chat_print_ids(FILE *file, const char *what, const int *ids, int n)
 }
 
 /* Runs the model from the sequence of chat_say to the end of its reply, which is printed as it comes and kept
- * in the history: at a token that ends it, at -n, at the end of the context, or at Ctrl-C, when *interrupted
- * is set. ids then holds the tokens of the reply too. */
+ * in the history: at a token that ends it, at -n, at the end of the context, or at Ctrl-C.
+ * ids then holds the tokens of the reply too. */
 static inline const char *
-chat_reply(Chat *c, int *interrupted)
+chat_reply(Chat *c)
 {
     Turn *turn = &c->turns[c->n - 1];
     int prompt = c->ids.n, reused, made = 0, ended = 0;
@@ -720,7 +723,7 @@ chat_reply(Chat *c, int *interrupted)
         if (token == c->think_end)
             c->screen.state = THOUGHT;
     }
-    *interrupted = chat_phase == STOPPING;
+    c->interrupted = chat_phase == STOPPING;
     chat_phase = IDLE;
     double seconds = chat_seconds() - first;
     const char *end_error = chat_write_end(&c->screen);

@@ -660,7 +660,7 @@ cpu_load(Cpu *m)
         if (progress && percent != done * 100 / all)
             fprintf(stderr, "\rreading weights: %zu %%", percent = done * 100 / all);
         if (tensor->dtype == DTYPE_BF16) {
-            *place = (const bf16 *)tensor->data;
+            *place = (const cpu_bf16 *)tensor->data;
             for (size_t byte = 0; byte < tensor->count * sizeof(cpu_bf16); byte += PAGE)
                 touched = ((const char *)tensor->data)[byte];
         } else {

@@ -278,16 +278,15 @@ choose_engine(const char *device)
 static int
 answer(Chat *chat, const Text *text)
 {
-    int interrupted = 0;
     const char *error = chat_say(chat, text->text, text->n);
 
     if (error) {
         fprintf(stderr, MODEL_NAME ": %s\n", error);
         return FAILED;
     }
-    if ((error = chat_reply(chat, &interrupted)))
+    if ((error = chat_reply(chat)))
         die(FAILED, "%s", error);
-    return interrupted ? INTERRUPTED : DONE;
+    return chat->interrupted ? INTERRUPTED : DONE;
 }
 
 /* Answers -i. */

@@ -1,15 +1,16 @@
 /* prompt: prints the token ids of the next turn's whole sequence, one a line.
  *
- *     prompt MODEL_DIR [-r 0|1] [-y SYSTEM] USER [REPLY USER]...
+ *     prompt MODEL_DIR [-r 0|1] [-y SYSTEM] [--] USER [REPLY USER]...
  *
- * USER and REPLY are the conversation so far, USER the turn that awaits its reply. Only tokenizer.bin and the
- * templates are read, so it serves any model. */
+ * USER and REPLY are the conversation so far, the last USER the turn that awaits its reply; -- is for a USER
+ * that looks like an option. Only tokenizer.bin and the templates are read, so it serves any model. */
 #include "../chat.h"
 
 static int
 wrong_usage(const char *what)
 {
-    fprintf(stderr, "prompt: %s\nusage: prompt MODEL_DIR [-r 0|1] [-y SYSTEM] USER [REPLY USER]...\n", what);
+    fprintf(stderr, "prompt: %s\nusage: prompt MODEL_DIR [-r 0|1] [-y SYSTEM] [--] USER [REPLY USER]...\n",
+            what);
     return 2;
 }
 
@@ -30,6 +31,7 @@ main(int argc, char **argv)
         else
             thinking = argv[i + 1][0] == '1';
     }
+    i += i < argc && !strcmp(argv[i], "--");
     if ((argc - i) % 2 == 0)
         return wrong_usage("the conversation must end with what the user says");
 

@@ -62,7 +62,8 @@ sampler_wants(const Sampler *s)
  *
  * One expf for each candidate is as exact as the logits are and keeps a whole vocabulary under a millisecond;
  * sums are double, because in float 150,000 small terms would be lost beside the first. A NaN counts as
- * probability 0; if nothing has a probability, the first candidate stays. */
+ * probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the first candidate
+ * stays. */
 static inline int
 sampler_keep(const Sampler *s, Candidate *c, int n)
 {
@@ -75,12 +76,12 @@ sampler_keep(const Sampler *s, Candidate *c, int n)
     if (s->top_k > 0 && n > s->top_k)
         n = s->top_k;
     for (int i = 0; i < n; i++) {
-        float x = c[i].logit == best ? 0 : (c[i].logit - best) / s->temperature;
+        float x = (c[i].logit - best) / s->temperature;
 
         c[i].logit = x <= 0 ? expf(x) : 0;
         total += c[i].logit;
     }
-    for (; kept < n && (kept == 0 || s->top_p >= 1 || head < s->top_p * total); kept++)
+    for (; kept < n && (s->top_p >= 1 || head < s->top_p * total); kept++)
         head += c[kept].logit;
     if (!(head > 0)) {
         c[0].logit = 1;

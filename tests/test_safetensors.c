@@ -248,7 +248,9 @@ test_tensors_are_where_the_header_says(void)
 {
     Safetensors s;
     const char *error;
+    unsigned char resident;
     uint64_t data;
+    void *map;
 
     right_model();
     data = lay_out();
@@ -275,7 +277,9 @@ test_tensors_are_where_the_header_says(void)
         CHECK((const char *)t->data - (const char *)s.map == (ptrdiff_t)(8 + strlen(header) + rows[i].begin));
         CHECK(values[0] == 2 * i + 1 && values[t->count - 1] == 2 * i + 2);
     }
+    map = s.map;
     safetensors_close(&s);
+    CHECK(mincore(map, 1, &resident) != 0 && errno == ENOMEM); /* nothing is mapped there any more */
 }
 
 static void
@@ -593,6 +597,10 @@ test_names_are_unique_and_printed_safely(void)
     right_model();
     add("model.\\u001b[31m\xc2\x9b\\u0000x", 1, 0);
     REFUSED(try_rows(), "has a further tensor, model.\\x1b[31m\\xc2\\x9b\\x00x: this is not");
+
+    right_model();
+    add("model.\\u00e9\\u20ac\\ud83d\\ude00", 1, 0); /* unescaped to UTF-8: two, three and four bytes */
+    REFUSED(try_rows(), "model.\\xc3\\xa9\\xe2\\x82\\xac\\xf0\\x9f\\x98\\x80: this is not");
 
     right_model();
     add("model.", 1, 0);

@@ -297,14 +297,10 @@ def chat_template(source, config):
         if isinstance(token, str):
             variables[name] = token
 
-    def render(messages, thinking):
-        try:  # a template is a program: anything may happen
-            template = environment.from_string(source)
-            return template.render(messages=messages, enable_thinking=thinking, **variables)
-        except Exception as error:
-            raise Refusal(f"the chat template fails: {type(error).__name__}: {error}") from None
-
-    return render
+    template = environment.from_string(source)
+    return lambda messages, thinking: template.render(
+        messages=messages, enable_thinking=thinking, **variables
+    )
 
 
 def templates(source, config):
@@ -458,7 +454,12 @@ def read_model(directory):
         isinstance(source, str), f"{directory}: no chat_template.jinja, none in tokenizer_config.json either"
     )
 
-    texts = templates(source, tokenizer_config)
+    try:  # a template is a program: anything may happen
+        texts = templates(source, tokenizer_config)
+    except Refusal:
+        raise
+    except Exception as error:
+        raise Refusal(f"the chat template fails: {type(error).__name__}: {error}") from None
     binary, tokens = tokenizer_bin(read_json(path("tokenizer.json")), tokenizer_config)
     vocab = config["vocab_size"]
     require(tokens <= vocab, f"tokenizer.json has {tokens} ids, config.json's vocab_size is only {vocab}")

@@ -129,21 +129,21 @@ bench_tables(Bench *b, int context)
     for (int i = 0; i < 4; i++) {
         int depth = depths[i];
         double wait = (depth - b->filled) * b->prefill;
-        if (depth >= context || (i == 3 && depth <= depths[2]))
-            ;
-        else if (wait > BENCH_PATIENCE)
+        if (depth >= context || (i > 0 && depth == b->filled))
+            continue;
+        if (wait > BENCH_PATIENCE) {
             printf("%6d left out: the prompt before it would take about %.0f s\n", depth, wait);
-        else {
-            if ((error = bench_prefill(b, b->filled, depth)) ||
-                (error = bench_decode(b, depth, &seconds, &between)))
-                return error;
-            if (depth == 0)
-                host = between;
-            if (depth <= 1024)
-                profiled = depth;
-            printf("%6d %12.1f %11.3f %17.1f %%\n", depth, 1 / seconds, 1e3 * seconds,
-                   100 * bench_bytes(depth) / bandwidth / seconds);
+            continue;
         }
+        if ((error = bench_prefill(b, b->filled, depth)) ||
+            (error = bench_decode(b, depth, &seconds, &between)))
+            return error;
+        if (depth == 0)
+            host = between;
+        if (depth <= 1024)
+            profiled = depth;
+        printf("%6d %12.1f %11.3f %17.1f %%\n", depth, 1 / seconds, 1e3 * seconds,
+               100 * bench_bytes(depth) / bandwidth / seconds);
         fflush(stdout);
     }
     printf("\nbetween two decodes on the host, sampling at k = %d: %.1f us\n", DEFAULT_TOP_K, 1e6 * host);

@@ -561,7 +561,7 @@ model_open(void **engine, const char *model_dir, int context, int verbose)
 {
     Model *m = (Model *)calloc(1, sizeof *m);
     Safetensors file;
-    char path[4096];
+    char path[4000];
     const char *error;
 
     *engine = NULL;

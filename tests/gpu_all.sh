@@ -55,8 +55,8 @@ no_spills() {
     [ $? -eq 1 ]
 }
 
-# cpu.h and model.cuh in one program, as in main.cu.
-echo '#include "tests/parity.c"' >"$dir/parity.cu"
+# Both engines in one program; each has its own type for bf16.
+printf '#define bf16 cpu_bf16\n#include "cpu.h"\n#undef bf16\n#include "tests/parity.c"\n' >"$dir/parity.cu"
 
 compile parity-real "$dir/parity.cu" &
 compile parity-tiny "$dir/parity.cu" -DQWEN600_TINY &

@@ -325,22 +325,69 @@ k_best_equal_a_full_sort_with_the_lower_id_first(void)
     free(actual);
 }
 
+/* Gives each group of eight neighbours in the vocabulary the embedding of its first: eight equal logits. */
 static void
-decode_gives_the_first_k_of_all(void *gpu)
+tie_embeddings(const char *dir)
 {
-    static const int ks[] = {1, 2, 20, 63, 64, 65, 1000, VOCAB};
+    char path[4000];
+    Safetensors file;
+    uint16_t *map;
+    int fd;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    must(safetensors_open(&file, path));
+    fd = open(path, O_RDWR);
+    map = (uint16_t *)mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(map != MAP_FAILED);
+    uint16_t *embed = map + ((const uint16_t *)file.embed.data - (const uint16_t *)file.map);
+    for (int id = 0; id < VOCAB; id++)
+        if (id % 8)
+            memcpy(embed + (size_t)id * HIDDEN, embed + (size_t)(id / 8 * 8) * HIDDEN,
+                   HIDDEN * sizeof *embed);
+    munmap(map, file.size);
+    close(fd);
+    safetensors_close(&file);
+}
+
+static void
+decode_gives_the_first_k_of_all(const char *dir, int ties)
+{
+    static const int ks[] = {1, 2, 7, 20, 63, 64, 65, 1000, VOCAB};
     Candidate *best = (Candidate *)malloc(VOCAB * sizeof *best);
     Logits *all = new_logits();
+    void *gpu;
 
-    all_logits(&model_engine, gpu, random_token(5), 0, all);
-    for (int k : ks) {
-        if (k > VOCAB)
-            continue;
-        must(model_engine.decode(gpu, random_token(5), 0, k, best));
-        CHECK(memcmp(best, all->sorted, k * sizeof *best) == 0);
+    must(model_engine.open(&gpu, dir, 64, 0));
+    for (int pos = 0; pos < 3; pos++) {
+        all_logits(&model_engine, gpu, random_token(pos), pos, all);
+        CHECK(!ties || all->sorted[0].logit == all->sorted[7].logit);
+        for (int k : ks) {
+            if (k > VOCAB)
+                continue;
+            must(model_engine.decode(gpu, random_token(pos), pos, k, best));
+            CHECK(memcmp(best, all->sorted, k * sizeof *best) == 0);
+        }
     }
+    model_close(gpu);
     free(best);
     free(all);
+}
+
+static void
+decode_gives_the_lower_id_first_among_equals(void)
+{
+    static const char *const names[] = {"model.safetensors", "config.json"};
+    char dir[3100], path[4000];
+
+    snprintf(dir, sizeof dir, "%s/tied", directory);
+    must(random_model_write(dir, 2));
+    tie_embeddings(dir);
+    decode_gives_the_first_k_of_all(dir, 1);
+    for (const char *name : names) {
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        unlink(path);
+    }
+    rmdir(dir);
 }
 
 /* ---- the whole model ---- */
@@ -650,6 +697,7 @@ a_lost_device_is_one_line(void *gpu)
     const char *error;
 
     trap_kernel<<<1, 1>>>();
+    cudaDeviceSynchronize();
     error = model_engine.decode(gpu, token, 0, 1, &best);
     CHECK(error != NULL && strstr(error, model_card) != NULL && strchr(error, '\n') == NULL);
     printf("a lost device: %s\n", error);
@@ -691,14 +739,13 @@ main(int argc, char **argv)
     the_context_can_be_filled_to_the_last_position();
     if (!brief)
         files_of_every_dtype_arrive();
-    gpu = open_engine(&model_engine, 64);
-    decode_gives_the_first_k_of_all(gpu);
-    if (!brief)
+    decode_gives_the_first_k_of_all(directory, 0);
+    if (!brief) {
+        decode_gives_the_lower_id_first_among_equals();
+        gpu = open_engine(&model_engine, 64);
         measurements_are_plausible(gpu);
-    if (brief)
-        model_close(gpu);
-    else
         a_lost_device_is_one_line(gpu);
+    }
 
     if (!given) {
         static const char *const names[] = {"model.safetensors", "config.json"};

@@ -546,6 +546,7 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
     model_plan(m, (uintptr_t)m->block);
     if (verbose)
         model_print_plan(m);
+    TRY(cublasSetMathMode(m->cublas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)); /* sums in fp32 */
     TRY(cublasSetStream(m->cublas, m->stream));
     TRY(cublasSetWorkspace(m->cublas, m->workspace, MODEL_WORKSPACE));
     TRY(model_upload(m, file));
@@ -561,7 +562,7 @@ model_open(void **engine, const char *model_dir, int context, int verbose)
 {
     Model *m = (Model *)calloc(1, sizeof *m);
     Safetensors file;
-    char path[4096];
+    char path[4000];
     const char *error;
 
     *engine = NULL;

@@ -275,8 +275,8 @@ tokenizer_load_unicode(Tokenizer *t, const char *path)
                 memset(t->kind + row[0], TOKENIZER_LETTER + (table - TOKENIZER_LETTERS), row[1] - row[0] + 1);
         }
     }
-    if (t->kind[' '] != TOKENIZER_SPACE || t->kind['\n'] != TOKENIZER_SPACE ||
-        t->kind['\r'] != TOKENIZER_SPACE)
+    if (t->kind[(int)' '] != TOKENIZER_SPACE || t->kind[(int)'\n'] != TOKENIZER_SPACE ||
+        t->kind[(int)'\r'] != TOKENIZER_SPACE)
         return fail("%s: blank and line end are not among its spaces: run export.py again", path);
     return NULL;
 }

@@ -52,20 +52,19 @@ def check_format():
 
 def check_headers():
     languages = [("c", "c11", ["gcc", "clang", "cc"]), ("c++", "c++17", ["g++", "clang++", "c++"])]
-    headers = [f for f in files(".h") if "/" not in f]
+    sources = [[f] for f in files(".h") if "/" not in f] + [["main.cu"], ["main.cu", "-DQWEN600_TINY"]]
     for language, standard, compilers in languages:
         there = [c for c in compilers[:2] if shutil.which(c)] or [c for c in compilers[2:] if shutil.which(c)]
         print(standard + ":", ", ".join(there) or "no compiler")
         check(language != "c" or there, "no C compiler")
         for compiler in there:
-            for model in [], ["-DQWEN600_TINY"]:
-                for path in headers + ["main.cu"]:
-                    output, status = run(compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Werror",
-                                         "-fsyntax-only", "-I.", *model, "-", text='#include "%s"\n' % path)
-                    check(status == 0, "%s -std=%s %s: %s" % (compiler, standard, path, output))
+            for path, *model in sources:
+                output, status = run(compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Werror",
+                                     "-fsyntax-only", "-I.", *model, "-", text='#include "%s"\n' % path)
+                check(status == 0, "%s -std=%s %s: %s" % (compiler, standard, path, output))
 
 
-# What must not stand in code, and why.
+# What must not stand in code, and why; the functions may in tests.
 FORBIDDEN = [
     (r"\b(TODO|FIXME|XXX)\b", "say what holds now"),
     (r"\w*(Manager|Helper|Util)\w*|\bnew_\w+", "a name that tells nothing"),
@@ -83,14 +82,14 @@ def check_text():
         text = read(path)
         if path != "tests/test_style.py":
             for pattern, reason in FORBIDDEN:
+                if r"\(" in pattern and path.startswith("tests/"):
+                    continue
                 for match in re.finditer(pattern, text):
                     line = text.count("\n", 0, match.start()) + 1
                     check(False, "%s:%d: %r: %s" % (path, line, match.group(), reason))
         check(text.endswith("\n") and not text.endswith("\n\n"), path + ": one newline ends a file")
-        check(max(map(len, text.split("\n"))) <= 120, path + ": a line of more than 120 columns")
         if path.endswith((".h", ".c", ".cu", ".cuh")):
-            name = os.path.basename(path)
-            check(re.match(r"/\* (tests/)?%s: " % re.escape(name), text), path + ": does not open by saying what it is")
+            check(text.startswith("/* "), path + ": does not open by saying what it is")
     check_readme(read("README.md"))
 
 
@@ -129,7 +128,7 @@ def check_readme(readme):
         "a vector of {HIDDEN:,} numbers".format(**config),
         "{HEADS} query heads share {KV_HEADS} key/value heads of width {HEAD_DIM}".format(**config),
         "MLP of width {INTERMEDIATE:,}".format(**config),
-        "{PREFILL_CHUNK} at a time".format(**config),
+        "{PREFILL_CHUNK:,} at a time".format(**config),
     ]:
         check(fact in " ".join(readme.split()), "README.md does not say: " + fact)
 

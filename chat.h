@@ -134,45 +134,50 @@ chat_text_free(Text *t)
 
 /* Templates */
 
-/* Reads a template and cuts it at its %s, of which there must be as many as it has texts. It is data, never a
- * format string: any other % is text. */
+/* Cuts t->file at its %s, of which there must be as many as it has texts. A template is data, never a format
+ * string: any other % is text. */
 static inline const char *
-chat_template_open(Template *t, const char *model_dir, const char *name, int texts)
+chat_template_cut(Template *t, const char *path, int texts)
 {
-    char path[4096], block[4096];
-    const char *error = NULL;
+    size_t n = t->file.n, from = 0;
+    const char *text = n > 0 ? t->file.text : "";
     int found = 0;
-    size_t n, from = 0;
 
-    if (snprintf(path, sizeof path, "%s/%s", model_dir, name) >= (int)sizeof path)
-        return fail("%.100s...: the path is too long", model_dir);
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        return fail("%s: %s: run export.py on the model directory to make it", path, strerror(errno));
-    while (!error && (n = fread(block, 1, sizeof block, file)) > 0)
-        error = t->file.n > 1 << 20 ? fail("%s: more than 1 MB is no chat template", path)
-                                    : chat_append(&t->file, block, n);
-    if (!error && ferror(file))
-        error = fail("%s: %s", path, strerror(errno));
-    fclose(file);
-    if (error)
-        return error;
-
-    for (size_t i = 0; i <= t->file.n; i++) {
-        int cut = i + 1 < t->file.n && t->file.text[i] == '%' && t->file.text[i + 1] == 's';
-        if (!cut && i < t->file.n)
+    for (size_t i = 0; i <= n; i++) {
+        int cut = n - i >= 2 && text[i] == '%' && text[i + 1] == 's';
+        if (!cut && i < n)
             continue;
         if (found <= texts) {
-            Piece piece = {t->file.text + from, i - from, 1};
+            Piece piece = {text + from, i - from, 1};
             t->piece[found] = piece;
         }
         found++;
         from = i + 2;
     }
     if (found - 1 != texts)
-        return fail("%s: has %d %%s where a chat template has %d: run export.py again", path, found - 1,
-                    texts);
+        return fail("%s: has %d %%s, this template has %d: export.py makes it anew", path, found - 1, texts);
     return NULL;
+}
+
+static inline const char *
+chat_template_open(Template *t, const char *model_dir, const char *name, int texts)
+{
+    char path[4096], block[4096];
+    const char *error = NULL;
+    size_t n;
+
+    if (snprintf(path, sizeof path, "%s/%s", model_dir, name) >= (int)sizeof path)
+        return fail("%.100s...: the path is too long", model_dir);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return fail("%s: %s: export.py makes it", path, strerror(errno));
+    while (!error && (n = fread(block, 1, sizeof block, file)) > 0)
+        error = t->file.n > 1 << 20 ? fail("%s: more than 1 MB is no chat template", path)
+                                    : chat_append(&t->file, block, n);
+    if (!error && ferror(file))
+        error = fail("%s: %s", path, strerror(errno));
+    fclose(file);
+    return error ? error : chat_template_cut(t, path, texts);
 }
 
 static inline const char *
@@ -280,13 +285,12 @@ chat_piece(Piece *pieces, int *n, const char *text, size_t length, int control)
 static inline void
 chat_past_reply(const Text *reply, Piece *pieces, int *n)
 {
-    const char *text = reply->text, *end = text + reply->n, *found;
+    const char *text = reply->n > 0 ? reply->text : "", *end = text + reply->n, *found;
+    int thought = 0;
 
-    if (reply->n == 0)
-        return;
-    while ((found = chat_find(text, end, "</think>")))
+    for (; (found = chat_find(text, end, "</think>")); thought = 1)
         text = found + strlen("</think>");
-    while (text > reply->text && text < end && *text == '\n')
+    while (thought && text < end && *text == '\n')
         text++;
     for (; (found = chat_find(text, end, "<think>")) != NULL; text = found + strlen("<think>")) {
         chat_piece(pieces, n, text, (size_t)(found - text), 0);

@@ -16,11 +16,13 @@ static char directory[64]; /* a model directory with the four templates */
 static char *out_text, *err_text;
 static size_t out_n, err_n;
 
+enum { FAKE_CONTEXT = PREFILL_CHUNK + 1024 };
+
 /* An engine whose replies are written down beforehand, and which checks how it is called. */
 static struct {
     Tokens script; /* what the next calls of decode give */
     int at;
-    int cache[1024];          /* the token at each position */
+    int cache[FAKE_CONTEXT];  /* the token at each position */
     int held;                 /* positions that hold one */
     int prefilled, decoded;   /* tokens, since the last reset */
     int interrupt_at;         /* Ctrl-C comes while this decode runs, counted from 1 */
@@ -33,7 +35,7 @@ fake_prefill(void *engine, const int *tokens, int n, int pos)
 {
     (void)engine;
     CHECK(n > 0 && n <= PREFILL_CHUNK);
-    CHECK(pos <= fake.held && pos + n <= 1024);
+    CHECK(pos <= fake.held && pos + n <= FAKE_CONTEXT);
     memcpy(fake.cache + pos, tokens, (size_t)n * sizeof *tokens);
     fake.held = pos + n;
     fake.prefilled += n;
@@ -47,7 +49,7 @@ fake_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
     (void)engine;
     CHECK(k == 1);
-    CHECK(pos <= fake.held && pos < 1024);
+    CHECK(pos <= fake.held && pos < FAKE_CONTEXT);
     fake.cache[pos] = token;
     fake.held = pos + 1;
     candidates[0].id = fake.at < fake.script.n ? fake.script.id[fake.at++] : IM_END;
@@ -88,7 +90,7 @@ open_chat(Chat *c)
     c->engine = &fake_engine;
     c->screen.out = open_memstream(&out_text, &out_n);
     c->screen.err = open_memstream(&err_text, &err_n);
-    c->context = 1024;
+    c->context = FAKE_CONTEXT;
     tokens_free(&fake.script);
     memset(&fake, 0, sizeof fake);
 }

@@ -1,13 +1,14 @@
 /* tokenizer.h: text to token ids and back, exactly as Hugging Face does it for Qwen2 and Qwen3.
  *
- * tokenizer.bin (made by export.py) goes in; bytes become ids and ids become bytes. It knows nothing of chat
- * templates or of the model. Text goes through three steps: Unicode normalization (NFC), a split into words,
- * and byte pair encoding of each word. All Unicode data comes from the file. Any bytes are accepted: one that
- * is not part of valid UTF-8 is a symbol of its own and comes back as it was.
+ * tokenizer.bin, which export.py makes, goes in; then bytes become ids, and ids bytes. Nothing here knows of
+ * chat templates or of the model. Text goes through three steps: Unicode normalization (NFC), a split into
+ * words, and byte pair encoding of each word. All Unicode data comes from the file. Any bytes are accepted:
+ * one that is no part of valid UTF-8 is a symbol of its own and comes back as it was.
  *
- * tokenizer.bin is a list of little endian 32-bit words, then the bytes of all tokens:
- *     "Q6TK" | version | Unicode version, 4 words of text | rows of each table | size of the bytes
- *     each table in the order of enum tokenizer_table, row by row | bytes
+ * tokenizer.bin is a list of 32-bit words, little endian as all machines that this runs on, then text:
+ *
+ *     "Q6TK" | version | Unicode version, 4 words | rows of each table, 9 words | bytes of text
+ *     each table, in the order of enum tokenizer_table, row by row | the bytes of all tokens
  */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
@@ -49,7 +50,7 @@ enum {
     TOKENIZER_VERSION = 1,
     TOKENIZER_HEADER = 7 + TOKENIZER_TABLES, /* words */
     TOKENIZER_MAX_FILE = 1 << 28,            /* bytes */
-    TOKENIZER_MAX_TEXT = 1 << 26,            /* bytes, so that nothing counted below leaves 32 bits */
+    TOKENIZER_MAX_TEXT = 1 << 26,            /* bytes, so that whatever is counted below fits an int */
     TOKENIZER_CODE_POINTS = 0x110000, /* Unicode's; the invalid byte b becomes code point 0x110000 + b */
     TOKENIZER_SYMBOLS = 0x110000 + 256
 };
@@ -272,13 +273,48 @@ tokenizer_load_unicode(Tokenizer *t, const char *path)
             if (table == TOKENIZER_COMBINING)
                 memset(t->combining + row[0], (int)row[2], row[1] - row[0] + 1);
             else if (ranges)
-                memset(t->kind + row[0], TOKENIZER_LETTER + (table - TOKENIZER_LETTERS), row[1] - row[0] + 1);
+                memset(t->kind + row[0], table - TOKENIZER_LETTERS + TOKENIZER_LETTER, row[1] - row[0] + 1);
         }
     }
-    if (t->kind[(int)' '] != TOKENIZER_SPACE || t->kind[(int)'\n'] != TOKENIZER_SPACE ||
-        t->kind[(int)'\r'] != TOKENIZER_SPACE)
+    if (t->kind[0x20] != TOKENIZER_SPACE || t->kind[0x0a] != TOKENIZER_SPACE ||
+        t->kind[0x0d] != TOKENIZER_SPACE)
         return fail("%s: blank and line end are not among its spaces: run export.py again", path);
     return NULL;
+}
+
+/* Finds the tables in the file and checks everything. */
+static inline const char *
+tokenizer_parse(Tokenizer *t, size_t size, const char *path)
+{
+    uint32_t header[TOKENIZER_HEADER];
+    uint64_t at = sizeof header;
+    const char *error;
+
+    if (size < sizeof header || memcmp(t->file, "Q6TK", 4) != 0)
+        return fail("%s: this is no tokenizer.bin: make one with export.py", path);
+    memcpy(header, t->file, sizeof header);
+    if (header[1] != TOKENIZER_VERSION)
+        return fail("%s: version %u, this program reads version %d: run export.py again", path,
+                    (unsigned)header[1], TOKENIZER_VERSION);
+    for (int i = 0; i < TOKENIZER_TABLES; i++) {
+        t->rows[i] = header[6 + i];
+        if (at <= size)
+            t->table[i] = (const uint32_t *)(const void *)(t->file + at);
+        at += 4 * (uint64_t)tokenizer_columns(i) * t->rows[i];
+    }
+    if (at <= size)
+        t->text = t->file + at;
+    at += header[TOKENIZER_HEADER - 1];
+    if (at != size)
+        return fail("%s: %llu bytes, its header promises %llu: run export.py again", path,
+                    (unsigned long long)size, (unsigned long long)at);
+
+    error = tokenizer_load_tokens(t, header[TOKENIZER_HEADER - 1], path);
+    if (!error)
+        error = tokenizer_load_merges(t, path);
+    if (!error)
+        error = tokenizer_load_unicode(t, path);
+    return error;
 }
 
 static inline void
@@ -290,80 +326,54 @@ tokenizer_close(Tokenizer *t)
     memset(t, 0, sizeof *t);
 }
 
-/* Takes over the file's bytes (from malloc); path is only for messages. */
+/* Opens what is in memory and takes it over (it is from malloc); path is only for messages. After an error
+ * there is nothing to close. */
 static inline const char *
 tokenizer_load(Tokenizer *t, unsigned char *file, size_t size, const char *path)
 {
-    uint32_t header[TOKENIZER_HEADER];
-    uint64_t promised = sizeof header;
     const char *error;
 
     memset(t, 0, sizeof *t);
     t->file = file;
-    if (size < sizeof header || memcmp(file, "Q6TK", 4) != 0) {
-        tokenizer_close(t);
-        return fail("%s: this is no tokenizer.bin: make one with export.py", path);
-    }
-    memcpy(header, file, sizeof header);
-    if (header[1] != TOKENIZER_VERSION) {
-        tokenizer_close(t);
-        return fail("%s: version %u, this program reads version %d: run export.py again", path,
-                    (unsigned)header[1], TOKENIZER_VERSION);
-    }
-    for (int i = 0; i < TOKENIZER_TABLES; i++) {
-        t->rows[i] = header[6 + i];
-        t->table[i] = (const uint32_t *)(const void *)(file + (promised < size ? promised : 0));
-        promised += 4 * (uint64_t)tokenizer_columns(i) * t->rows[i];
-    }
-    t->text = file + (promised < size ? promised : 0);
-    promised += header[TOKENIZER_HEADER - 1];
-    if (size != promised) {
-        tokenizer_close(t);
-        return fail("%s: %llu bytes, its header promises %llu: run export.py again", path,
-                    (unsigned long long)size, (unsigned long long)promised);
-    }
-    error = tokenizer_load_tokens(t, header[TOKENIZER_HEADER - 1], path);
-    if (!error)
-        error = tokenizer_load_merges(t, path);
-    if (!error)
-        error = tokenizer_load_unicode(t, path);
+    error = tokenizer_parse(t, size, path);
     if (error)
         tokenizer_close(t);
     return error;
 }
 
-/* Reads tokenizer.bin. After an error there is nothing to close. */
+/* Opens a tokenizer.bin. After an error there is nothing to close. */
 static inline const char *
 tokenizer_open(Tokenizer *t, const char *path)
 {
     FILE *stream = fopen(path, "rb");
     unsigned char *file = NULL;
     size_t size = 0, capacity = 0;
+    const char *error = NULL;
 
     memset(t, 0, sizeof *t);
     if (!stream)
         return fail("%s: %s: export.py makes this file", path, strerror(errno));
-    do {
+    while (!error && !feof(stream)) {
         if (size == capacity) {
             unsigned char *grown;
 
             capacity = capacity ? 2 * capacity : 1 << 20;
-            grown = capacity > TOKENIZER_MAX_FILE ? NULL : (unsigned char *)realloc(file, capacity);
+            grown = capacity <= TOKENIZER_MAX_FILE ? (unsigned char *)realloc(file, capacity) : NULL;
             if (!grown) {
-                free(file);
-                fclose(stream);
-                return fail("%s: too large for a tokenizer.bin", path);
+                error = fail("%s: too large for a tokenizer.bin", path);
+                break;
             }
             file = grown;
         }
         size += fread(file + size, 1, capacity - size, stream);
-    } while (!feof(stream) && !ferror(stream));
-    if (ferror(stream)) {
-        free(file);
-        fclose(stream);
-        return fail("%s: %s", path, strerror(errno));
+        if (ferror(stream))
+            error = fail("%s: %s", path, strerror(errno));
     }
     fclose(stream);
+    if (error) {
+        free(file);
+        return error;
+    }
     return tokenizer_load(t, file, size, path);
 }
 
@@ -420,15 +430,18 @@ static inline size_t
 tokenizer_code_point(const unsigned char *s, size_t n, uint32_t *point)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = s[0] < 0x80   ? 1
-                    : s[0] < 0xc0 ? 0
-                    : s[0] < 0xe0 ? 2
-                    : s[0] < 0xf0 ? 3
-                    : s[0] < 0xf8 ? 4
-                                  : 0;
-    uint32_t c = length > 1 ? s[0] & (0x7f >> length) : s[0];
-    int valid = length > 0 && length <= n;
+    size_t length = 0;
+    uint32_t c;
+    int valid;
 
+    while (length < 5 && (s[0] << length & 0x80))
+        length++;
+    if (length == 0) {
+        *point = s[0];
+        return 1;
+    }
+    valid = length >= 2 && length <= 4 && length <= n;
+    c = s[0] & (0x7fu >> length);
     for (size_t i = 1; valid && i < length; i++) {
         valid = (s[i] & 0xc0) == 0x80;
         c = c << 6 | (s[i] & 0x3f);
@@ -522,7 +535,7 @@ tokenizer_compose(const Tokenizer *t, uint32_t first, uint32_t second)
     return row ? row[2] : 0;
 }
 
-/* Sorts a run of combining marks by class, stably. */
+/* Sorts a run of combining marks by class (ccc), stably. */
 static inline const char *
 tokenizer_sort_marks(const Tokenizer *t, uint32_t *mark, size_t n, TokenizerWork *work)
 {
@@ -542,10 +555,10 @@ tokenizer_sort_marks(const Tokenizer *t, uint32_t *mark, size_t n, TokenizerWork
     sorted = (uint32_t *)work->marks.memory;
     for (size_t i = 0; i < n; i++)
         place[t->combining[mark[i]]]++;
-    for (int class_ = 0; class_ < 256; class_++) {
-        size_t count = place[class_];
+    for (int ccc = 0; ccc < 256; ccc++) {
+        size_t count = place[ccc];
 
-        place[class_] = sum;
+        place[ccc] = sum;
         sum += count;
     }
     for (size_t i = 0; i < n; i++)
@@ -582,18 +595,18 @@ tokenizer_normalize(const Tokenizer *t, const unsigned char *text, size_t size, 
     /* A code point composes with the last starter (class 0) unless one between them has class 0 or no lower
      * class than its own. */
     for (size_t i = 0; i < count; i++) {
-        int class_ = t->combining[points[i]];
+        int ccc = t->combining[points[i]];
         uint32_t composite = 0;
 
-        if (composed && !t->combining[points[starter]] && (starter + 1 == composed || last < class_))
+        if (composed && !t->combining[points[starter]] && (starter + 1 == composed || last < ccc))
             composite = tokenizer_compose(t, points[starter], points[i]);
         if (composite) {
             points[starter] = composite;
             continue;
         }
-        if (class_ == 0)
+        if (ccc == 0)
             starter = composed;
-        last = class_;
+        last = ccc;
         points[composed++] = points[i];
     }
     *n = composed;

@@ -13,7 +13,7 @@ enum { AB = 256, ABC, BC, SPACE_A, AA, AAAA, EMPTY, IM_END, IM_END_OF, THINK, HA
 static const char *const handmade_text[] = {"ab",   "abc", "bc",         " a",           "aa",
                                             "aaaa", "",    "<|im_end|>", "<|im_end|>of", "<think>"};
 
-/* bc goes before ab, so abc is a|bc unless what follows c forbids it; abc itself is made of ab and c only. */
+/* bc before ab: abc becomes a, bc, and the longer token abc is never reached. */
 static const uint32_t handmade_merges[] = {'b', 'c', BC,      'a', 'b', AB, AB, 'c', ABC,
                                            ' ', 'a', SPACE_A, 'a', 'a', AA, AA, AA,  AAAA};
 static const uint32_t handmade_added[] = {IM_END, IM_END_OF, THINK};

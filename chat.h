@@ -288,7 +288,7 @@ chat_past_reply(const Text *reply, Piece *pieces, int *n)
     const char *text = reply->n > 0 ? reply->text : "", *end = text + reply->n, *found;
     int thought = 0;
 
-    for (; (found = chat_find(text, end, "</think>")); thought = 1)
+    for (; (found = chat_find(text, end, "</think>")) != NULL; thought = 1)
         text = found + strlen("</think>");
     while (thought && text < end && *text == '\n')
         text++;

@@ -70,6 +70,7 @@ FORBIDDEN = [
     (r"\w*(Manager|Helper|Util)\w*|\bnew_\w+", "a name that tells nothing"),
     (r"\b(strcpy|strcat|sprintf|vsprintf|gets|atoi|atof|strtok|rand)\(", "a function that cannot be used safely"),
     (r"-Wno-|diagnostic ignored", "warnings are errors, not switched off"),
+    (r"for \([^;]*; \(\w+ = [^;]*\);", "nvcc loses these parentheses, and its host compiler warns: say != NULL"),
     (r"[ \t]+\n", "a space at the end of a line"),
     (r"\r", "a carriage return"),
     (r"\t", "a tab"),

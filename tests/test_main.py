@@ -311,9 +311,10 @@ def test_verbose_prints_timings_to_stderr():
 
 
 def test_standard_output_that_cannot_be_written_fails():
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", "-i", "Hi"], stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
+    for arguments in ["-i", "Hi"], ["-b", "1", "-c", "16"]:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", *arguments], stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
     for close in ">&-", "| true":
         command = '"$0" "$1" -d cpu -t 0 -n 5000 -i Hi %s; exit ${PIPESTATUS[0]}' % close
         done = subprocess.run(["bash", "-c", command, PROGRAM, random_model()], stderr=subprocess.PIPE, timeout=120)

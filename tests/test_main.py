@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 
-SOURCE = os.environ.get("SOURCE") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("BUILD") or os.path.join(SOURCE, "build")
-MODEL = os.environ.get("QWEN600_MODEL") or os.path.join(SOURCE, "models", "tiny")
+import fixture
+from fixture import BUILD
+
+MODEL = os.environ.get("QWEN600_MODEL") or os.path.join(os.path.dirname(fixture.TESTS), "models", "tiny")
 PROGRAM = os.path.join(BUILD, "qwen600-tiny")
 TEMPLATES = ["template_user.txt", "template_user_thinking.txt", "template_system.txt", "template_system_thinking.txt"]
 FILES = ["model.safetensors", "tokenizer.bin", *TEMPLATES]
@@ -78,10 +79,10 @@ def refused(status, culprit, *arguments, **options):
     return run
 
 
-def prompt(*arguments):
+def prompt(*arguments, model=MODEL):
     """The ids that the program `prompt` gives for a conversation."""
     program = os.path.join(BUILD, "tests", "prompt")
-    return [int(line) for line in subprocess.check_output([program, MODEL, *arguments]).split()]
+    return [int(line) for line in subprocess.check_output([program, model, *arguments]).split()]
 
 
 # Arguments
@@ -305,6 +306,24 @@ def test_verbose_prints_timings_to_stderr():
     assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
                      r"[\d.]+ ms each$", run.err, re.M), run.err
     assert run.out == chat("-i", "Hi", "-n", "3", "-t", "0", model=random_model()).out
+
+
+def test_prompts_are_those_of_the_golden_conversations():
+    """data/golden/README.md says where they come from."""
+    user = "<|im_start|>user\n%s<|im_end|>\n<|im_start|>assistant\n"
+    system = "<|im_start|>system\n%s<|im_end|>\n" + user
+    path = os.path.join(scratch, "qwen3")
+    os.mkdir(path)
+    fixture.write_tokenizer_bin(path)
+    for name, text in zip(TEMPLATES, (user + "<think>\n\n</think>\n\n", user, system + "<think>\n\n</think>\n\n", system)):
+        with open(os.path.join(path, name), "w") as file:
+            file.write(text)
+    for line in fixture.golden("chat.jsonl"):
+        said = [message["content"] for message in line["messages"]]
+        options = ["-r", str(int(line["thinking"]))]
+        if line["messages"][0]["role"] == "system":
+            options += ["-y", said.pop(0)]
+        assert prompt(*options, *said, model=path) == line["ids"], line
 
 
 # Ways to end

@@ -306,10 +306,11 @@ static inline const char *
 chat_sequence(const Chat *c, int first, Tokens *ids)
 {
     int system = c->system != NULL, n = 0;
-    const Piece *past = c->templates[system][1].piece; /* past turns show no trace of the mode they had */
+    /* Past turns are shown as thinking mode begins them, whatever mode they had. What stands between a reply
+     * and the next user text is what stands between the system prompt and the first. */
+    const Piece *past = c->templates[system][1].piece;
     const Piece *last = c->templates[system][c->thinking].piece;
-    const Piece *between =
-        &c->templates[1][1].piece[1]; /* what stands between a reply and the next user text */
+    const Piece *between = &c->templates[1][1].piece[1];
     size_t most = 3;
 
     for (int i = first; i < c->n; i++)
@@ -353,8 +354,8 @@ chat_fit(Chat *c, int most, int *first)
         return error;
     if (c->ids.n > c->context)
         return fail(
-            "this prompt is %d tokens with its template, the context holds %d: shorten it, or start with a "
-            "larger -c (at most %d)",
+            "the prompt is %d tokens with its template, the context holds %d: shorten it, or start with "
+            "a larger -c (at most %d)",
             c->ids.n, c->context, MAX_CONTEXT);
     for (*first = 1; *first < c->n - 1; ++*first)
         if ((error = chat_sequence(c, *first, &c->ids)) || c->ids.n <= most)
@@ -370,13 +371,12 @@ static inline const char *
 chat_say(Chat *c, const char *user, size_t n)
 {
     int room = c->context / 4 < c->limit ? c->context / 4 : c->limit, first = 0;
-    int most =
-        room > 1 ? c->context - room + 1 : c->context; /* the last token of a reply needs no position */
     const char *error = chat_add(c, user, n);
 
     if (error)
         return error;
-    error = chat_fit(c, most, &first);
+    /* The last token of a reply needs no position. */
+    error = chat_fit(c, room > 1 ? c->context - room + 1 : c->context, &first);
     if (error) {
         chat_text_free(&c->turns[--c->n].user);
         return error;
@@ -469,9 +469,8 @@ chat_read(FILE *in, Text *text, const char *more, ChatInput *input)
                 return error;
         }
         text->n -= end ? 0 : 3;
-        if (text->n == start &&
-            start > 0) /* the quotes stood alone on their line: it is not part of the text */
-            text->n--;
+        if (text->n == start && start > 0)
+            text->n--; /* there was nothing else on the line of the quotes: it is no part of the text */
     }
     while (blank < text->n && strchr(" \t\n", text->text[blank]) && text->text[blank])
         blank++;
@@ -687,8 +686,8 @@ chat_print_ids(FILE *file, const char *what, const int *ids, int n)
 }
 
 /* Runs the model from the sequence of chat_say to the end of its reply, which is printed as it comes and kept
- * in the history: at a token that ends it, at -n, at the end of the context, or at Ctrl-C.
- * ids then holds the tokens of the reply too. */
+ * in the history, until a token ends it, or -n, the end of the context, or Ctrl-C does. ids then holds the
+ * tokens of the reply too. */
 static inline const char *
 chat_reply(Chat *c)
 {
@@ -719,7 +718,7 @@ chat_reply(Chat *c)
         if (ended)
             break;
         const char *bytes = tokenizer_bytes(&c->tokenizer, token, &n);
-        if (token == c->think)
+        if (token == c->think || token == c->think_end)
             c->screen.state = THINKING;
         error = chat_append(&turn->reply, bytes, (size_t)n);
         if (!error)

@@ -357,9 +357,13 @@ main(int argc, char **argv)
         die(FAILED, "%s", error);
     if (o.thinking && sampler_wants(&o.sampler) == 1)
         fprintf(stderr, "(greedy thinking may go round in circles; the model card advises -t 0.6)\n");
+    if (o.verbose)
+        fprintf(stderr, "seed %lld\n", (long long)o.sampler.state);
     if (o.bench) {
         if ((error = bench(chat.engine, chat.model, o.context)))
             die(FAILED, "%s", error);
+        if (fflush(stdout) || ferror(stdout))
+            die(FAILED, "standard output: the figures could not be written");
     } else {
         status = o.prompt ? answer_prompt(&chat, o.prompt) : converse(&chat);
     }

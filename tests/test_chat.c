@@ -435,6 +435,10 @@ test_thinking_goes_to_stderr(void)
     CHECK(!strcmp(said(&c, c.screen.out), "a\nc\n"));
     CHECK(!strcmp(said(&c, c.screen.err), "<think>b</think>\n"));
 
+    CHECK(!turn(&c, "Hi", "</think>\n\na<|im_end|>")); /* a thought ends that never began */
+    CHECK(!strcmp(said(&c, c.screen.out), "a\n"));
+    CHECK(!strcmp(said(&c, c.screen.err), "</think>\n\n"));
+
     c.screen.dim = c.screen.bold = 1; /* every write takes its colour back */
     CHECK(!turn(&c, "Hi", "<think>H</think>x<|im_end|>"));
     CHECK(!strcmp(said(&c, c.screen.err),

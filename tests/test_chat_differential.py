@@ -9,7 +9,7 @@ with the template's at their border if the two were not encoded as one.
 One difference is by design and left out: here control tokens in the user's text stay text, and so do those in a
 reply's, but for the two that enclose a thought.
 
-usage: test_chat_differential.py [BUILD_DIR] [CONVERSATIONS]
+usage: test_chat_differential.py [CONVERSATIONS]
 """
 
 import functools
@@ -73,7 +73,7 @@ def conversation(r, control):
 
 
 def prompt(directory, messages, thinking):
-    program = os.path.join(fixture.build_directory(), "tests", "prompt")
+    program = os.path.join(fixture.BUILD, "tests", "prompt")
     system = ["-y", messages[0]["content"]] if messages[0]["role"] == "system" else []
     said = [m["content"] for m in messages if m["role"] != "system"]
     run = subprocess.run([program, directory, *system, "-r", str(int(thinking)), "--", *said], capture_output=True)
@@ -88,7 +88,7 @@ def main():
     except ImportError as missing:
         print(f"skipped: {missing}")
         return 77
-    wanted = int(sys.argv[2]) if len(sys.argv) > 2 else 500
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 500
     control = [token["content"] for token in fixture.parsed()["added_tokens"]]
     r = random.Random(SEED)
     wrong = 0

@@ -14,9 +14,10 @@ import sys
 import tempfile
 import time
 
-SOURCE = os.environ.get("SOURCE") or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.environ.get("BUILD") or os.path.join(SOURCE, "build")
-MODEL = os.environ.get("QWEN600_MODEL") or os.path.join(SOURCE, "models", "tiny")
+import fixture
+from fixture import BUILD
+
+MODEL = os.environ.get("QWEN600_MODEL") or os.path.join(os.path.dirname(fixture.TESTS), "models", "tiny")
 PROGRAM = os.path.join(BUILD, "qwen600-tiny")
 TEMPLATES = ["template_user.txt", "template_user_thinking.txt", "template_system.txt", "template_system_thinking.txt"]
 FILES = ["model.safetensors", "tokenizer.bin", *TEMPLATES]
@@ -78,10 +79,10 @@ def refused(status, culprit, *arguments, **options):
     return run
 
 
-def prompt(*arguments):
+def prompt(*arguments, model=MODEL):
     """The ids that the program `prompt` gives for a conversation."""
     program = os.path.join(BUILD, "tests", "prompt")
-    return [int(line) for line in subprocess.check_output([program, MODEL, *arguments]).split()]
+    return [int(line) for line in subprocess.check_output([program, model, *arguments]).split()]
 
 
 # Arguments
@@ -307,13 +308,32 @@ def test_verbose_prints_timings_to_stderr():
     assert run.out == chat("-i", "Hi", "-n", "3", "-t", "0", model=random_model()).out
 
 
+def test_prompts_are_those_of_the_golden_conversations():
+    """data/golden/README.md says where they come from."""
+    user = "<|im_start|>user\n%s<|im_end|>\n<|im_start|>assistant\n"
+    system = "<|im_start|>system\n%s<|im_end|>\n" + user
+    path = os.path.join(scratch, "qwen3")
+    os.mkdir(path)
+    fixture.write_tokenizer_bin(path)
+    for name, text in zip(TEMPLATES, (user + "<think>\n\n</think>\n\n", user, system + "<think>\n\n</think>\n\n", system)):
+        with open(os.path.join(path, name), "w") as file:
+            file.write(text)
+    for line in fixture.golden("chat.jsonl"):
+        said = [message["content"] for message in line["messages"]]
+        options = ["-r", str(int(line["thinking"]))]
+        if line["messages"][0]["role"] == "system":
+            options += ["-y", said.pop(0)]
+        assert prompt(*options, *said, model=path) == line["ids"], line
+
+
 # Ways to end
 
 
 def test_standard_output_that_cannot_be_written_fails():
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", "-i", "Hi"], stdout=full, stderr=subprocess.PIPE)
-    assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
+    for arguments in ["-i", "Hi"], ["-b", "1", "-c", "16"]:
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", *arguments], stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
     for close in ">&-", "| true":
         command = '"$0" "$1" -d cpu -t 0 -n 5000 -i Hi %s; exit ${PIPESTATUS[0]}' % close
         done = subprocess.run(["bash", "-c", command, PROGRAM, random_model()], stderr=subprocess.PIPE, timeout=120)

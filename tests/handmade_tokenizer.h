@@ -8,15 +8,15 @@
 
 #include "../tokenizer.h"
 
-enum { AB = 256, ABC, BC, SPACE_A, AA, AAAA, EMPTY, IM_END, IM_END_OF, THINK, HANDMADE_TOKENS };
+enum { AB = 256, ABC, BC, SPACE_A, AA, AAAA, EMPTY, IM_END, IM_END_OF, THINK, THINK_X, HANDMADE_TOKENS };
 
-static const char *const handmade_text[] = {"ab",   "abc", "bc",         " a",           "aa",
-                                            "aaaa", "",    "<|im_end|>", "<|im_end|>of", "<think>"};
+static const char *const handmade_text[] = {"ab", "abc",        "bc",           " a",      "aa",      "aaaa",
+                                            "",   "<|im_end|>", "<|im_end|>of", "<think>", "<think>x"};
 
 /* bc before ab: abc becomes a, bc, and the longer token abc is never reached. */
 static const uint32_t handmade_merges[] = {'b', 'c', BC,      'a', 'b', AB, AB, 'c', ABC,
                                            ' ', 'a', SPACE_A, 'a', 'a', AA, AA, AA,  AAAA};
-static const uint32_t handmade_added[] = {IM_END, IM_END_OF, THINK};
+static const uint32_t handmade_added[] = {IM_END, IM_END_OF, THINK_X, THINK};
 static const uint32_t handmade_letters[] = {'A',    'Z',    'a',    'z',    0xc0,   0xff,   0x17f,  0x17f,
                                             0x1100, 0x11ff, 0x1e69, 0x1e69, 0x4e00, 0x9fa5, 0xac00, 0xd7a3};
 static const uint32_t handmade_numbers[] = {'0', '9', 0xb2, 0xb3, 0x660, 0x669};

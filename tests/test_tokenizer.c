@@ -68,6 +68,8 @@ splits_as_the_pattern_says(void)
 {
     CHECK(splits("Hello, world!", "Hello|,| world|!|"));
     CHECK(splits("it's I'M we'Re 'llama x've", "it|'s| I|'M| we|'Re| '|llama| x|'ve|"));
+    CHECK(splits("'Sx 'Mx 'LLx 'll'Dx", "'S|x| '|Mx| '|LLx| '|ll|'D|x|"));
+    CHECK(splits("he'llo a'REx a'VEx a'Tx", "he|'ll|o| a|'RE|x| a|'VE|x| a|'T|x|"));
     CHECK(splits("'sx 'r ''t", "'s|x| '|r| ''|t|"));
     CHECK(splits("a'\xc5\xbfx", "a|'\xc5\xbf|x|")); /* long s, U+017F */
     CHECK(splits("don'", "don|'|"));
@@ -117,6 +119,8 @@ normalizes_to_form_c(void)
     ENCODES("\xea\xb0\x80\xe1\x86\xa8", "\xea\xb0\x81", 0xea, 0xb0, 0x81);
     ENCODES("\xe1\x84\x80", "\xe1\x84\x80", 0xe1, 0x84, 0x80);
     ENCODES("\xea\xb0\x81\xe1\x86\xa8", "\xea\xb0\x81\xe1\x86\xa8", 0xea, 0xb0, 0x81, 0xe1, 0x86, 0xa8);
+    /* U+11A7 stands before the first T and is none */
+    ENCODES("\xea\xb0\x80\xe1\x86\xa7", "\xea\xb0\x80\xe1\x86\xa7", 0xea, 0xb0, 0x80, 0xe1, 0x86, 0xa7);
     /* an invalid byte stands between */
     ENCODES("e\xff\xcc\x81", "e\xff\xcc\x81", 'e', 0xff, 0xcc, 0x81);
 }
@@ -124,6 +128,10 @@ normalizes_to_form_c(void)
 static void
 keeps_bytes_that_are_no_utf8(void)
 {
+    uint32_t point;
+
+    CHECK(tokenizer_code_point((const unsigned char *)"\xed\xa0\x80", 3, &point) == 1 && point == 0x1100ed);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xed\x9f\xbf", 3, &point) == 3 && point == 0xd7ff);
     ENCODES("a\0b", "a\0b", 'a', 0, 'b');
     ENCODES("\x80", "\x80", 0x80);
     ENCODES("a\xc3", "a\xc3", 'a', 0xc3);
@@ -141,6 +149,7 @@ finds_added_tokens_only_in_control_pieces(void)
     static const int control[] = {'x', IM_END, -1}, longest[] = {IM_END_OF, IM_END, 'o', -1}, none[] = {-1};
     static const int twice[] = {IM_END, IM_END, -1}, spaces[] = {' ', ' ', IM_END, SPACE_A, -1};
     static const int across[] = {'<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|', '>', IM_END, 'a', BC, -1};
+    static const int thinks[] = {THINK_X, THINK, 'y', -1};
     static const int mark[] = {THINK, 0xcc, 0x81, -1};
     Piece one = {"<|im_end|>", 10, 0};
     Piece pieces[4] = {{"<|im_", 5, 1}, {"end|>", 5, 1}, {"<|im_end|>ab", 12, 1}, {"c", 1, 0}};
@@ -150,6 +159,8 @@ finds_added_tokens_only_in_control_pieces(void)
     CHECK(encodes(&one, 1, control, "x<|im_end|>", 11));
     one = (Piece){"<|im_end|>of<|im_end|>o", 23, 1};
     CHECK(encodes(&one, 1, longest, "<|im_end|>of<|im_end|>o", 23));
+    one = (Piece){"<think>x<think>y", 16, 1};
+    CHECK(encodes(&one, 1, thinks, "<think>x<think>y", 16));
     one = (Piece){"<|im_end|><|im_end|>", 20, 1};
     CHECK(encodes(&one, 1, twice, "<|im_end|><|im_end|>", 20));
     /* Spaces before a control token are the end of a text: both are one word. */
@@ -181,12 +192,12 @@ knows_its_tokens(void)
     CHECK(tokenizer_control(&t, "abc") == -1);
     CHECK(tokenizer_control(&t, "") == -1);
     CHECK(tokenizer_fits(&t, HANDMADE_TOKENS) == NULL);
-    CHECK(strstr(tokenizer_fits(&t, HANDMADE_TOKENS - 1), "266 tokens, the model has 265 rows"));
+    CHECK(strstr(tokenizer_fits(&t, HANDMADE_TOKENS - 1), "267 tokens, the model has 266 rows"));
 }
 
-/* The line that loading gives once the word at this offset is set to `word`; "" if it loads. */
+/* The line that loading gives once the words at this offset are set to words[0..n); "" if it loads. */
 static const char *
-broken(size_t offset, uint32_t word)
+broken_row(size_t offset, const uint32_t *words, size_t n)
 {
     size_t size = handmade_tokenizer(NULL);
     unsigned char *file = (unsigned char *)malloc(size);
@@ -194,10 +205,16 @@ broken(size_t offset, uint32_t word)
     Tokenizer other;
 
     handmade_tokenizer(file);
-    memcpy(file + offset, &word, 4);
+    memcpy(file + offset, words, 4 * n);
     error = tokenizer_load(&other, file, size, "file");
     tokenizer_close(&other);
     return error ? error : "";
+}
+
+static const char *
+broken(size_t offset, uint32_t word)
+{
+    return broken_row(offset, &word, 1);
 }
 
 static void
@@ -212,13 +229,18 @@ refuses_what_is_no_tokenizer(void)
     CHECK(strcmp(broken(0, 0x4b543651), "") == 0); /* the magic number as it is */
     CHECK(strstr(broken(0, 0x46554747), "file: this is no tokenizer.bin"));
     CHECK(strstr(broken(4, 2), "version 2, this program reads version 1: run export.py again"));
-    CHECK(strstr(broken(24, 267), "its header promises"));
+    CHECK(strstr(broken(24, 268), "its header promises"));
     CHECK(strstr(broken(24, 0xffffffff), "its header promises"));
     CHECK(strstr(broken(table[TOKENIZER_TOKENS] + 40, 5), "token 10 has no valid place"));
+    CHECK(strstr(broken(table[TOKENIZER_MERGES] - 4, t.table[TOKENIZER_TOKENS][HANDMADE_TOKENS - 1] + 1),
+                 "token 266 has no valid place"));
+    CHECK(strstr(broken(table[TOKENIZER_MERGES] + 12 * 4 + 8, AAAA),
+                 "merge 4: token 261 is not 97 and 97 joined"));
+    CHECK(strstr(broken_row(table[TOKENIZER_MERGES] + 12, handmade_merges, 3), "merge 1 stands there twice"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 8, AB), "merge 0: token 256 is not 98 and 99 joined"));
-    CHECK(strstr(broken(table[TOKENIZER_MERGES] + 4, 1000), "merge 0 names token 1000 of 266"));
+    CHECK(strstr(broken(table[TOKENIZER_MERGES] + 4, 1000), "merge 0 names token 1000 of 267"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 4, EMPTY), "merge 0: token 258 is not 98 and 262 joined"));
-    CHECK(strstr(broken(table[TOKENIZER_ADDED], 266), "added token 266 of 266"));
+    CHECK(strstr(broken(table[TOKENIZER_ADDED], 267), "added token 267 of 267"));
     CHECK(strstr(broken(table[TOKENIZER_ADDED], EMPTY), "added token 262 has no text"));
     CHECK(strstr(broken(table[TOKENIZER_LETTERS], 'b' << 16), "is none"));
     CHECK(strstr(broken(table[TOKENIZER_LETTERS] + 4, 'a'), "out of order"));

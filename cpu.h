@@ -27,6 +27,12 @@
 
 #include "engine.h"
 
+/* Loops over fewer weights, or products of attention, stay on one thread: waking the others costs more than
+ * they save. What is done to a number outside of these costs about as much as 32 of them. */
+#ifndef CPU_WORTH
+#define CPU_WORTH (1 << 20)
+#endif
+
 enum {
     CPU_BLOCK = 32, /* tokens that share a read of the weights: their inputs fit the second cache */
     CPU_TILE = 64,  /* positions whose keys and values are read together: they fit the first */
@@ -217,13 +223,19 @@ cpu_mix_any(float *acc, const float *p, size_t stride, const bf16 *const v[4])
 }
 
 #ifdef __x86_64__
-__attribute__((target("avx2,fma"))) static inline void
+#ifdef __clang__
+#define CPU_AVX2 __attribute__((target("avx2,fma")))
+#else /* gcc -std=c11 would not make one instruction of a multiplication and an addition */
+#define CPU_AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
+#endif
+
+CPU_AVX2 static inline void
 cpu_dot_avx2(float *out, size_t stride, const float *x, int n, const bf16 *const w[4], int columns)
 {
     cpu_dot(out, stride, x, n, w, columns);
 }
 
-__attribute__((target("avx2,fma"))) static inline void
+CPU_AVX2 static inline void
 cpu_mix_avx2(float *acc, const float *p, size_t stride, const bf16 *const v[4])
 {
     cpu_mix(acc, p, stride, v);
@@ -305,7 +317,7 @@ cpu_rmsnorm(float *out, const float *x, const bf16 *weight, int n)
 static inline void
 cpu_norm(Cpu *m, const bf16 *weight, int n)
 {
-    CPU_OMP(omp parallel for if (n > 1))
+    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_rmsnorm(m->h + t * HIDDEN, m->x + t * HIDDEN, weight, HIDDEN);
 }
@@ -314,11 +326,11 @@ cpu_norm(Cpu *m, const bf16 *weight, int n)
 static inline void
 cpu_matmul(Cpu *m, float *out, const float *x, const bf16 *w, int rows, int columns, int n)
 {
-    CPU_OMP(omp parallel for if (n > 1))
+    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns);
 
-    CPU_OMP(omp parallel for schedule(dynamic))
+    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
     for (int band = 0; band < rows; band += CPU_BAND)
         for (int r = band; r < band + CPU_BAND; r += 4) {
             const bf16 *first = w + (size_t)r * columns;
@@ -366,7 +378,7 @@ cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
 {
     const bf16 *q_norm = m->layer[layer][Q_NORM], *k_norm = m->layer[layer][K_NORM];
 
-    CPU_OMP(omp parallel for if (n > 1))
+    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++) {
         for (int head = 0; head < HEADS; head++) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
@@ -451,7 +463,7 @@ cpu_attend(const Cpu *m, float *out, const float *q, const bf16 *k, const bf16 *
 static inline void
 cpu_attention(Cpu *m, int layer, int n, int pos)
 {
-    CPU_OMP(omp parallel for schedule(dynamic))
+    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
     for (int i = 0; i < KV_HEADS * n; i++) {
         int kv_head = i / n, t = i % n;
         size_t at = cpu_cache_at(m, layer, kv_head),
@@ -465,7 +477,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    CPU_OMP(omp parallel for)
+    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
     for (int i = 0; i < n * INTERMEDIATE; i++)
         m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
 }

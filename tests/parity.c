@@ -5,9 +5,9 @@
  * default: as many as there are up to the next position). The distance of two rows of logits is ||x - y|| /
  * ||y||.
  *
- * The CPU must be within 1e-4 of b (float32, k and v rounded to bf16); the GPU nowhere further from a
- * (float32) than c is (Hugging Face in bf16). Then N tokens (default 200) are run one by one: the best token
- * may differ from the reference's only where the reference's two best logits are closer than twice the
+ * The CPU must be within 1e-4 of b (float32, k and v rounded as its cache has them); the GPU nowhere further
+ * from a (float32) than c is (Hugging Face in bf16). Then N tokens (default 200) are run one by one: the best
+ * token may differ from the reference's only where the reference's two best logits are closer than twice the
  * greatest error measured in a logit. */
 #include "../cpu.h"
 #ifdef __CUDACC__

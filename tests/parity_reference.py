@@ -1,24 +1,29 @@
-"""parity_reference.py MODEL_DIR OUT_DIR: what Hugging Face transformers makes of a model, for tests/parity.c.
+"""parity_reference.py MODEL_DIR DIR: what Hugging Face transformers makes of a model, for tests/parity.c.
 
-A sequence of tokens (random_token() of random_model.h, or --tokens FILE, ids separated by white space) goes
-through the model three times:
+DIR is one that tests/cpu_cache.c wrote: the tokens of a sequence, and the k and v that the CPU engine keeps of
+them. The sequence goes through the model three times:
 
     a  in float32
-    b  in float32, with k (after RoPE) and v rounded to bfloat16, which is how the KV cache holds them
+    b  in float32, with k and v as the CPU engine has rounded them to bfloat16
     c  in bfloat16, as Hugging Face would run it
 
-OUT_DIR then holds, all little endian, n tokens, p positions:
+Why b does not round by itself: where a number lies between two of bfloat16's, the last bit of a sum decides
+which it becomes, and each further layer multiplies the difference, so that even float32 and float64 end up as
+far apart as rounding itself moves them. It is checked instead that every k and v of the engine is the one here,
+rounded: no further off than half of the distance between neighbours, plus 1e-4 of the head's root mean square.
 
-    index           a text line: vocab n p, and a line with the p positions
-    tokens.i32      (n)
+Added to DIR, all little endian, n tokens, p positions:
+
+    index               a text line: vocab n p, and a line with the p positions
     a.f32 b.f32 c.f32   (p, vocab) logits
-    greedy_a.i32    (n) the best token after each position in a, and in greedy_b.i32 in b
-    margin_a.f32    (n) by how much the best logit in a exceeds the second, and in margin_b.f32 in b
+    greedy_a.i32        (n) the best token after each position in a, and in greedy_b.i32 in b
+    margin_a.f32        (n) by how much the best logit in a exceeds the second, and in margin_b.f32 in b
 
 --golden FILE writes a small C header for tests/test_cpu.c instead. Runs on a GPU if there is one."""
 
 import argparse
 import os
+import sys
 
 import numpy
 import torch
@@ -26,7 +31,7 @@ from transformers import AutoModelForCausalLM
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 POSITIONS = [0, 1, 63, 64, 100, 1023, 1024, 4095, 8191]
-GOLDEN_POSITIONS = [0, 1, 63, 64, 100, 1023]
+GOLDEN_POSITIONS = [0, 1, 63, 64, 100]
 GOLDEN_IDS = 64
 CHUNK = 256  # positions whose logits exist at the same time
 
@@ -39,13 +44,24 @@ def random_token(i, vocab):
     return (z ^ z >> 31) % vocab
 
 
-def plain_attention(rounded):
+def plain_attention(cache=None):
     """Attention written out: a block of queries at a time, so that no n x n matrix exists. q is
-    (1, heads, n, head_dim), k and v (1, kv_heads, n, head_dim)."""
+    (1, heads, n, head_dim), k and v (1, kv_heads, n, head_dim); cache, if given, is
+    (2, layers, kv_heads, n, head_dim) and takes the place of k and v."""
+
+    def check_rounding(exact, rounded, what):
+        half_step = torch.exp2(exact.abs().log2().floor() - 8)
+        excess = (exact - rounded).abs() - half_step
+        worst = (excess / exact.square().mean(-1, keepdim=True).sqrt()).max().item()
+        if not worst <= 1e-4:
+            sys.exit(f"{what} of the engine is not Hugging Face's, rounded: {worst:.1e} too far off")
 
     def attention(module, q, k, v, mask, scaling, **_):
-        if rounded:
-            k, v = k.bfloat16().to(k.dtype), v.bfloat16().to(v.dtype)
+        if cache is not None:
+            rounded = cache[:, module.layer_idx].to(q.device).to(q.dtype)
+            check_rounding(k[0], rounded[0], f"k in layer {module.layer_idx}")
+            check_rounding(v[0], rounded[1], f"v in layer {module.layer_idx}")
+            k, v = rounded[0][None], rounded[1][None]
         group, n = module.num_key_value_groups, q.shape[2]
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
         out = torch.empty_like(q)
@@ -81,34 +97,30 @@ def run(model, tokens, positions, attention=None):
 
 def golden(path, logits, vocab):
     with open(path, "w") as out:
-        print("/* Logits of the random model of seed 1, shape QWEN600_TINY, after the tokens random_token(0..),", file=out)
-        print(" * from Hugging Face transformers in float32 with k and v rounded to bfloat16. Made by", file=out)
-        print(" *     random_model_tiny DIR && parity_reference.py --golden cpu_golden.h DIR */", file=out)
+        print("/* Logits of the random model of seed 1 and shape QWEN600_TINY after random_token(0), (1), ...:", file=out)
+        print(" * Hugging Face transformers, in float32. Made by", file=out)
+        print(" *     random_model_tiny DIR && parity_reference.py DIR --golden tests/data/cpu_golden.h */", file=out)
         print(f"enum {{ GOLDEN_POSITIONS = {len(GOLDEN_POSITIONS)}, GOLDEN_IDS = {GOLDEN_IDS} }};", file=out)
         print("static const struct {", file=out)
-        print("    int pos, best;            /* best: the token with the greatest logit */", file=out)
-        print("    float norm;               /* sqrt(sum of squares) of all logits */", file=out)
-        print(f"    float logit[GOLDEN_IDS];  /* of every {vocab // GOLDEN_IDS}th token */", file=out)
+        print("    int pos, best;           /* best: the token with the greatest logit */", file=out)
+        print("    float norm;              /* sqrt(sum of squares) of all logits */", file=out)
+        print(f"    float logit[GOLDEN_IDS]; /* of every {vocab // GOLDEN_IDS}nd token */", file=out)
         print("} golden[GOLDEN_POSITIONS] = {", file=out)
         for pos, row in zip(GOLDEN_POSITIONS, logits):
-            some = [f"{x:.9e}f" for x in row[:: vocab // GOLDEN_IDS].tolist()]
-            print(f"    {{{pos}, {row.argmax().item()}, {row.double().norm().item():.9e}f,", file=out)
-            for i in range(0, GOLDEN_IDS, 6):
-                print("     " + ("{" if i == 0 else " ") + ", ".join(some[i : i + 6]), end="", file=out)
-                print("}}," if i + 6 >= GOLDEN_IDS else ",", file=out)
+            some = [f"{x:.8e}f" for x in row[:: vocab // GOLDEN_IDS].tolist()]
+            print(f"    {{{pos}, {row.argmax().item()}, {row.double().norm().item():.8e}f, {{{', '.join(some)}}}}},", file=out)
         print("};", file=out)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Hugging Face's logits, for tests/parity.c")
     parser.add_argument("model_dir")
-    parser.add_argument("out_dir", nargs="?")
+    parser.add_argument("dir", nargs="?", help="written by cpu_cache")
     parser.add_argument("--positions", type=int, nargs="+", default=POSITIONS)
-    parser.add_argument("--tokens", metavar="FILE", help="token ids, as text")
     parser.add_argument("--golden", metavar="FILE", help="write the golden of tests/test_cpu.c")
     arguments = parser.parse_args()
-    if (arguments.out_dir is None) == (arguments.golden is None):
-        parser.error("give OUT_DIR or --golden FILE")
+    if (arguments.dir is None) == (arguments.golden is None):
+        parser.error("give DIR or --golden FILE")
 
     torch.set_float32_matmul_precision("highest")  # no TF32
     torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
@@ -117,38 +129,34 @@ def main():
         arguments.model_dir, dtype=torch.float32, attn_implementation="sdpa"
     )
     model = model.to(device).eval()
-    vocab = model.config.vocab_size
+    config = model.config
 
-    positions = GOLDEN_POSITIONS if arguments.golden else sorted(set(arguments.positions))
-    if arguments.tokens:
-        with open(arguments.tokens) as file:
-            ids = [int(word) for word in file.read().split()]
-        positions = [pos for pos in positions if pos < len(ids)]
-    else:
-        ids = [random_token(i, vocab) for i in range(max(positions) + 1)]
-    tokens = torch.tensor(ids, device=device)
-
-    b = run(model, tokens, positions, plain_attention(True))
     if arguments.golden:
-        golden(arguments.golden, b[0], vocab)
+        ids = [random_token(i, config.vocab_size) for i in range(GOLDEN_POSITIONS[-1] + 1)]
+        tokens = torch.tensor(ids, device=device)
+        golden(arguments.golden, run(model, tokens, GOLDEN_POSITIONS, plain_attention())[0], config.vocab_size)
         return
-    a = run(model, tokens, positions, plain_attention(False))
+
+    def path(name):
+        return os.path.join(arguments.dir, name)
+
+    tokens = torch.from_numpy(numpy.fromfile(path("tokens.i32"), "<i4").astype(numpy.int64)).to(device)
+    shape = 2, config.num_hidden_layers, config.num_key_value_heads, len(tokens), config.head_dim
+    cache = torch.from_numpy(numpy.fromfile(path("cache.bf16"), "<i2")).view(torch.bfloat16).reshape(shape)
+    positions = sorted({pos for pos in arguments.positions if pos < len(tokens)})
+
+    a = run(model, tokens, positions, plain_attention())
+    b = run(model, tokens, positions, plain_attention(cache))
     c = run(model.to(torch.bfloat16), tokens, positions)
 
-    os.makedirs(arguments.out_dir, exist_ok=True)
-    with open(os.path.join(arguments.out_dir, "index"), "w") as out:
-        print(vocab, len(ids), len(positions), file=out)
+    with open(path("index"), "w") as out:
+        print(config.vocab_size, len(tokens), len(positions), file=out)
         print(*positions, file=out)
-
-    def write(name, values, dtype):
-        values.numpy().astype(dtype).tofile(os.path.join(arguments.out_dir, name))
-
-    write("tokens.i32", tokens.cpu(), numpy.dtype("<i4"))
     for name, (logits, greedy, margin) in ("a", a), ("b", b), ("c", c):
-        write(f"{name}.f32", logits, numpy.dtype("<f4"))
+        logits.numpy().astype("<f4").tofile(path(f"{name}.f32"))
         if name != "c":
-            write(f"greedy_{name}.i32", greedy, numpy.dtype("<i4"))
-            write(f"margin_{name}.f32", margin, numpy.dtype("<f4"))
+            greedy.numpy().astype("<i4").tofile(path(f"greedy_{name}.i32"))
+            margin.numpy().astype("<f4").tofile(path(f"margin_{name}.f32"))
     for name, (logits, _, _) in ("b", b), ("c", c):
         distance = (logits - a[0]).double().norm(dim=1) / a[0].double().norm(dim=1)
         print(f"{name} to a:", *[f"{pos}: {d:.2e}" for pos, d in zip(positions, distance.tolist())])

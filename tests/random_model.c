@@ -11,7 +11,8 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: %s DIR [SEED]\n", argv[0]);
         return 2;
     }
-    if ((error = random_model_write(argv[1], argc > 2 ? strtoull(argv[2], NULL, 10) : 1)) != NULL) {
+    if ((error = random_model_write(argv[1], DTYPE_BF16, argc > 2 ? strtoull(argv[2], NULL, 10) : 1)) !=
+        NULL) {
         fprintf(stderr, "%s\n", error);
         return 1;
     }

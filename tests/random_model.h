@@ -76,9 +76,10 @@ random_tensors(RandomTensor *tensors)
 }
 
 static inline const char *
-random_write_tensor(FILE *file, const RandomTensor *tensor, uint64_t seed, const float *quantiles)
+random_write_tensor(FILE *file, const RandomTensor *tensor, int dtype, uint64_t seed, const float *quantiles)
 {
     enum { CHUNK = 1 << 20 };
+    static uint32_t wide[CHUNK];
     static uint16_t chunk[CHUNK];
     size_t count = (size_t)tensor->rows * (tensor->columns ? tensor->columns : 1);
     uint64_t key = random_bits(random_bits(seed) + (uint64_t)tensor->number);
@@ -99,16 +100,18 @@ random_write_tensor(FILE *file, const RandomTensor *tensor, uint64_t seed, const
 
                 memcpy(&word, &value, sizeof word);
                 chunk[i + j] = safetensors_round(word);
+                wide[i + j] = (uint32_t)chunk[i + j] << 16;
             }
         }
-        if (fwrite(chunk, sizeof *chunk, n, file) != (size_t)n)
+        if (dtype == DTYPE_BF16 ? fwrite(chunk, sizeof *chunk, n, file) != (size_t)n
+                                : fwrite(wide, sizeof *wide, n, file) != (size_t)n)
             return fail("cannot write %s: %s", tensor->name, strerror(errno));
     }
     return NULL;
 }
 
 static inline const char *
-random_write_weights(FILE *file, uint64_t seed)
+random_write_weights(FILE *file, int dtype, uint64_t seed)
 {
     enum { MOST = LAYERS * LAYER_TENSORS + 2 };
     static RandomTensor tensors[MOST];
@@ -122,13 +125,13 @@ random_write_weights(FILE *file, uint64_t seed)
     used = snprintf(header, sizeof header, "{\"__metadata__\":{\"format\":\"pt\"}");
     for (int i = 0; i < n; i++) {
         unsigned long long rows = tensors[i].rows, columns = tensors[i].columns;
-        unsigned long long end = offset + 2 * rows * (columns ? columns : 1);
+        unsigned long long end = offset + (dtype == DTYPE_BF16 ? 2 : 4) * rows * (columns ? columns : 1);
         char shape[32];
 
         snprintf(shape, sizeof shape, columns ? "%llu,%llu" : "%llu", rows, columns);
         used += snprintf(header + used, sizeof header - used,
-                         ",\"%s\":{\"dtype\":\"BF16\",\"shape\":[%s],\"data_offsets\":[%llu,%llu]}",
-                         tensors[i].name, shape, offset, end);
+                         ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%llu,%llu]}",
+                         tensors[i].name, dtype == DTYPE_BF16 ? "BF16" : "F32", shape, offset, end);
         offset = end;
     }
     used += snprintf(header + used, sizeof header - used, "}");
@@ -141,7 +144,7 @@ random_write_weights(FILE *file, uint64_t seed)
 
     random_quantiles(quantiles);
     for (int i = 0; i < n && error == NULL; i++)
-        error = random_write_tensor(file, &tensors[i], seed, quantiles);
+        error = random_write_tensor(file, &tensors[i], dtype, seed, quantiles);
     return error;
 }
 
@@ -173,9 +176,10 @@ random_write_config(FILE *file)
     return written < 0 ? fail("%s", strerror(errno)) : NULL;
 }
 
-/* Writes dir/model.safetensors and dir/config.json; makes dir if it is not there. */
+/* Writes dir/model.safetensors and dir/config.json; makes dir if it is not there. The dtype is DTYPE_BF16 or
+ * DTYPE_F32: the same numbers, in a wider file. */
 static inline const char *
-random_model_write(const char *dir, uint64_t seed)
+random_model_write(const char *dir, int dtype, uint64_t seed)
 {
     static const char *const names[] = {"config.json", "model.safetensors"};
     const char *error = NULL;
@@ -189,7 +193,7 @@ random_model_write(const char *dir, uint64_t seed)
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);
         if ((file = fopen(path, "wb")) == NULL)
             return fail("cannot write %s: %s", path, strerror(errno));
-        error = i == 0 ? random_write_config(file) : random_write_weights(file, seed);
+        error = i == 0 ? random_write_config(file) : random_write_weights(file, dtype, seed);
         if (fclose(file) != 0 && error == NULL)
             error = fail("cannot write %s: %s", path, strerror(errno));
     }

@@ -112,7 +112,7 @@ same_best(const Logits *x, const Logits *y)
 }
 
 static Logits *
-new_logits(void)
+logits_alloc(void)
 {
     return (Logits *)calloc(1, sizeof(Logits));
 }
@@ -354,7 +354,7 @@ decode_gives_the_first_k_of_all(const char *dir, int ties)
 {
     static const int ks[] = {1, 2, 7, 20, 63, 64, 65, 1000, VOCAB};
     Candidate *best = (Candidate *)malloc(VOCAB * sizeof *best);
-    Logits *all = new_logits();
+    Logits *all = logits_alloc();
     void *gpu;
 
     must(model_engine.open(&gpu, dir, 64, 0));
@@ -399,7 +399,7 @@ logits_are_those_of_the_cpu(void)
     int limit = context_limit < 1100 || LAYERS <= 4 ? context_limit : 1100; /* the CPU's time */
     int *tokens = some_tokens(limit), at = 0;
     void *gpu = open_engine(&model_engine, limit), *cpu = open_engine(&cpu_engine, limit);
-    Logits *ours = new_logits(), *theirs = new_logits();
+    Logits *ours = logits_alloc(), *theirs = logits_alloc();
 
     for (int pos : positions) {
         if (pos >= limit)
@@ -426,7 +426,7 @@ prefill_in_any_chunks_gives_the_same(void)
     static const int chunks[] = {4096, 64, 7, 1};
     int n = context_limit < 4200 ? 75 : 4150;
     int *tokens = some_tokens(n + 1);
-    Logits *whole = new_logits(), *pieces = new_logits();
+    Logits *whole = logits_alloc(), *pieces = logits_alloc();
 
     for (int chunk : chunks) {
         void *gpu = open_engine(&model_engine, n + 1);
@@ -453,7 +453,7 @@ a_prefix_can_be_kept(void)
     const int n = context_limit < 300 ? 60 : 300, keep = n / 3;
     int *tokens = some_tokens(2 * n);
     void *used = open_engine(&model_engine, 2 * n), *fresh = open_engine(&model_engine, 2 * n);
-    Logits *a = new_logits(), *b = new_logits();
+    Logits *a = logits_alloc(), *b = logits_alloc();
 
     must(model_engine.prefill(used, tokens, n, 0));
     for (int i = n; i < 2 * n; i++)
@@ -485,7 +485,7 @@ the_same_twice_gives_the_same_bits(void)
 {
     const int n = context_limit < 300 ? 40 : 300;
     int *tokens = some_tokens(n);
-    Logits *a = new_logits(), *b = new_logits();
+    Logits *a = logits_alloc(), *b = logits_alloc();
 
     for (int run = 0; run < 2; run++) {
         void *gpu = open_engine(&model_engine, n + 40);
@@ -509,7 +509,7 @@ the_context_can_be_filled_to_the_last_position(void)
     const int context = 131;
     int *tokens = some_tokens(context + 1), bad = VOCAB, negative = -1;
     void *gpu = open_engine(&model_engine, context), *cpu = open_engine(&cpu_engine, context);
-    Logits *ours = new_logits(), *theirs = new_logits();
+    Logits *ours = logits_alloc(), *theirs = logits_alloc();
     Candidate best;
 
     must(model_engine.prefill(gpu, tokens, context - 1, 0));

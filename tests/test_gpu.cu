@@ -380,7 +380,7 @@ decode_gives_the_lower_id_first_among_equals(void)
     char dir[3100], path[4000];
 
     snprintf(dir, sizeof dir, "%s/tied", directory);
-    must(random_model_write(dir, 2));
+    must(random_model_write(dir, DTYPE_BF16, 2));
     tie_embeddings(dir);
     decode_gives_the_first_k_of_all(dir, 1);
     for (const char *name : names) {
@@ -727,7 +727,7 @@ main(int argc, char **argv)
                  getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
         if (mkdtemp(directory) == NULL)
             must(fail("cannot make %s", directory));
-        must(random_model_write(directory, 1));
+        must(random_model_write(directory, DTYPE_BF16, 1));
     }
 
     attention_equals_a_sum_in_double_precision(brief);

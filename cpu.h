@@ -30,7 +30,7 @@
 /* Loops over fewer weights, or products of attention, stay on one thread: waking the others costs more than
  * they save. What is done to a number outside of these costs about as much as 32 of them. */
 #ifndef CPU_WORTH
-#define CPU_WORTH (1 << 20)
+#define CPU_WORTH ((size_t)1 << 20)
 #endif
 
 enum {
@@ -318,7 +318,7 @@ cpu_rmsnorm(float *out, const float *x, const cpu_bf16 *weight, int n)
 static inline void
 cpu_norm(Cpu *m, const cpu_bf16 *weight, int n)
 {
-    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_rmsnorm(m->h + t * HIDDEN, m->x + t * HIDDEN, weight, HIDDEN);
 }
@@ -327,7 +327,7 @@ cpu_norm(Cpu *m, const cpu_bf16 *weight, int n)
 static inline void
 cpu_matmul(Cpu *m, float *out, const float *x, const cpu_bf16 *w, int rows, int columns, int n)
 {
-    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns);
 
@@ -380,7 +380,7 @@ cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
 {
     const cpu_bf16 *q_norm = m->layer[layer][Q_NORM], *k_norm = m->layer[layer][K_NORM];
 
-    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++) {
         for (int head = 0; head < HEADS; head++) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
@@ -479,7 +479,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    CPU_OMP(omp parallel for if (32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int i = 0; i < n * INTERMEDIATE; i++)
         m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
 }
@@ -829,7 +829,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
     for (int pass = 0; pass < 6; pass++) {
         double start = cpu_now(), rate;
 
-        CPU_OMP(omp parallel for reduction(+ : sum))
+        CPU_OMP(omp parallel for schedule(dynamic) reduction(+ : sum))
         for (int piece = 0; piece < pieces; piece++) {
             uint64_t *at = buffer + (size_t)piece * words;
 
@@ -867,7 +867,7 @@ cpu_profile(void *engine, int pos)
                                           VOCAB * hidden,
                                           0};
     Cpu *m = (Cpu *)engine;
-    double seconds[CPU_OPERATIONS] = {0}, total = 0;
+    double seconds[CPU_OPERATIONS] = {0}, one[CPU_OPERATIONS], total = 0;
     Candidate best[DEFAULT_TOP_K];
     enum { TOKENS = 10, PAGE = 4096 / sizeof(cpu_bf16) };
     int token = 0;
@@ -884,31 +884,37 @@ cpu_profile(void *engine, int pos)
             *k = *k;
             *v = *v;
         }
-    cpu_decode(m, token, pos, DEFAULT_TOP_K, best);
-    m->seconds = seconds;
-    m->lap = cpu_now();
-    for (int i = 0; i < TOKENS; i++)
+    for (int i = 0; i < TOKENS; i++) { /* the fastest of them counts */
+        double sum = 0;
+
+        memset(one, 0, sizeof one);
+        m->seconds = one;
+        m->lap = cpu_now();
         cpu_decode(m, token, pos, DEFAULT_TOP_K, best);
+        for (int j = 0; j < CPU_OPERATIONS; j++)
+            sum += one[j];
+        if (i == 0 || sum < total) {
+            total = sum;
+            memcpy(seconds, one, sizeof seconds);
+        }
+    }
     m->seconds = NULL;
 
-    for (int i = 0; i < CPU_OPERATIONS; i++)
-        total += seconds[i];
     printf("%-12s %9s %9s %7s %7s\n", "operation", "ms/token", "ms/layer", "share", "GB/s");
     for (int i = 0; i < CPU_OPERATIONS; i++) {
         int in_layer = i != CPU_EMBEDDING && i != CPU_HEAD && i != CPU_BEST;
-        double one = seconds[i] / TOKENS;
 
-        printf("%-12s %9.3f ", names[i], 1e3 * one);
+        printf("%-12s %9.3f ", names[i], 1e3 * seconds[i]);
         if (in_layer)
-            printf("%9.4f ", 1e3 * one / LAYERS);
+            printf("%9.4f ", 1e3 * seconds[i] / LAYERS);
         else
             printf("%9s ", "");
         printf("%6.1f%% ", 100 * seconds[i] / total);
         if (bytes[i])
-            printf("%7.1f", 1e-9 * (double)bytes[i] / one);
+            printf("%7.1f", 1e-9 * (double)bytes[i] / seconds[i]);
         printf("\n");
     }
-    printf("%-12s %9.3f\n", "all", 1e3 * total / TOKENS);
+    printf("%-12s %9.3f\n", "all", 1e3 * total);
     return NULL;
 }
 

@@ -46,7 +46,7 @@ static_assert(CPU_GROUP == 2, "cpu_dot and cpu_mix serve two query heads at once
 static_assert(HIDDEN % 32 == 0 && INTERMEDIATE % 32 == 0 && HEAD_DIM % 32 == 0 && VOCAB % 32 == 0,
               "whole bands of rows, whole vectors of columns");
 
-typedef uint16_t bf16; /* the upper half of a float */
+typedef uint16_t cpu_bf16; /* the upper half of a float */
 
 enum cpu_operation {
     CPU_EMBEDDING,
@@ -62,20 +62,21 @@ enum cpu_operation {
     CPU_OPERATIONS
 };
 
-typedef void (*CpuDot)(float *out, size_t stride, const float *x, int n, const bf16 *const w[4], int columns);
-typedef void (*CpuMix)(float *acc, const float *p, size_t stride, const bf16 *const v[4]);
+typedef void (*CpuDot)(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4],
+                       int columns);
+typedef void (*CpuMix)(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4]);
 
 typedef struct {
     Safetensors file;
-    bf16 *converted; /* the tensors that the file holds as F16 or F32, one after the other */
+    cpu_bf16 *converted; /* the tensors that the file holds as F16 or F32, one after the other */
 
-    const bf16 *embed;                        /* (vocab, hidden) */
-    const bf16 *norm;                         /* (hidden) */
-    const bf16 *layer[LAYERS][LAYER_TENSORS]; /* shapes in safetensors_table */
+    const cpu_bf16 *embed;                        /* (vocab, hidden) */
+    const cpu_bf16 *norm;                         /* (hidden) */
+    const cpu_bf16 *layer[LAYERS][LAYER_TENSORS]; /* shapes in safetensors_table */
 
-    int context;             /* positions */
-    float *cosine, *sine;    /* (context, head_dim / 2) */
-    bf16 *k_cache, *v_cache; /* (layers, kv_heads, context, head_dim) */
+    int context;                 /* positions */
+    float *cosine, *sine;        /* (context, head_dim / 2) */
+    cpu_bf16 *k_cache, *v_cache; /* (layers, kv_heads, context, head_dim) */
 
     float *x;         /* (CPU_BLOCK, hidden): the residual stream */
     float *h;         /* (CPU_BLOCK, hidden): x normalised, and what is to be added to x */
@@ -119,7 +120,7 @@ typedef uint32_t CpuWordsAt __attribute__((vector_size(32), aligned(2), may_alia
  * hardware's own reading ahead starts anew in every row, and short rows are over before it is under way.
  * (EPYC Milan, two cores: 24 instead of 20 GB/s.) Past the end of memory it does nothing. */
 CPU_INLINE void
-cpu_fetch(const bf16 *const w[4], int i, int ahead)
+cpu_fetch(const cpu_bf16 *const w[4], int i, int ahead)
 {
     for (int r = 0; r < 4; r++)
         __builtin_prefetch(w[r] + i + ahead);
@@ -136,7 +137,7 @@ cpu_sum(const CpuFloats *vector)
 /* out[t][r] = w[r] . x[t] for four rows r of `columns` weights and n = 1 or 2 vectors x[t], split. Row t of
  * out begins at t * stride. Four rows at once, so that enough additions are under way. */
 CPU_INLINE void
-cpu_dot(float *out, size_t stride, const float *x, int n, const bf16 *const w[4], int columns)
+cpu_dot(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
 {
     const float *y = x + columns;
     const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
@@ -200,7 +201,7 @@ cpu_dot(float *out, size_t stride, const float *x, int n, const bf16 *const w[4]
 /* acc[g] += sum over r of p[g][r] * v[r], for the two heads g of a group and four rows v[r] of the value
  * cache. acc is (CPU_GROUP, head_dim), split; row g of p begins at g * stride. */
 CPU_INLINE void
-cpu_mix(float *acc, const float *p, size_t stride, const bf16 *const v[4])
+cpu_mix(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
 {
     const float *q = p + stride;
 
@@ -226,13 +227,13 @@ cpu_mix(float *acc, const float *p, size_t stride, const bf16 *const v[4])
 }
 
 static inline void
-cpu_dot_any(float *out, size_t stride, const float *x, int n, const bf16 *const w[4], int columns)
+cpu_dot_any(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
 {
     cpu_dot(out, stride, x, n, w, columns);
 }
 
 static inline void
-cpu_mix_any(float *acc, const float *p, size_t stride, const bf16 *const v[4])
+cpu_mix_any(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
 {
     cpu_mix(acc, p, stride, v);
 }
@@ -245,13 +246,13 @@ cpu_mix_any(float *acc, const float *p, size_t stride, const bf16 *const v[4])
 #endif
 
 CPU_AVX2 static inline void
-cpu_dot_avx2(float *out, size_t stride, const float *x, int n, const bf16 *const w[4], int columns)
+cpu_dot_avx2(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
 {
     cpu_dot(out, stride, x, n, w, columns);
 }
 
 CPU_AVX2 static inline void
-cpu_mix_avx2(float *acc, const float *p, size_t stride, const bf16 *const v[4])
+cpu_mix_avx2(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
 {
     cpu_mix(acc, p, stride, v);
 }
@@ -296,7 +297,7 @@ cpu_join(float *out, const float *x, size_t n)
 /* ---- the pieces of the model ---- */
 
 static inline float
-cpu_float(bf16 b)
+cpu_float(cpu_bf16 b)
 {
     uint32_t bits = (uint32_t)b << 16;
     float value;
@@ -306,7 +307,7 @@ cpu_float(bf16 b)
 }
 
 /* To the nearest, ties to even. */
-static inline bf16
+static inline cpu_bf16
 cpu_round(float value)
 {
     uint32_t bits;
@@ -317,7 +318,7 @@ cpu_round(float value)
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, all (n). out may be x. */
 static inline void
-cpu_rmsnorm(float *out, const float *x, const bf16 *weight, int n)
+cpu_rmsnorm(float *out, const float *x, const cpu_bf16 *weight, int n)
 {
     float sum = 0, scale;
 
@@ -330,7 +331,7 @@ cpu_rmsnorm(float *out, const float *x, const bf16 *weight, int n)
 
 /* h = rmsnorm(x) for the n tokens of a block. */
 static inline void
-cpu_norm(Cpu *m, const bf16 *weight, int n)
+cpu_norm(Cpu *m, const cpu_bf16 *weight, int n)
 {
     CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
@@ -339,7 +340,7 @@ cpu_norm(Cpu *m, const bf16 *weight, int n)
 
 /* out (n, rows) = x (n, columns) times the transpose of w (rows, columns). */
 static inline void
-cpu_matmul(Cpu *m, float *out, const float *x, const bf16 *w, int rows, int columns, int n)
+cpu_matmul(Cpu *m, float *out, const float *x, const cpu_bf16 *w, int rows, int columns, int n)
 {
     CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++)
@@ -348,8 +349,9 @@ cpu_matmul(Cpu *m, float *out, const float *x, const bf16 *w, int rows, int colu
     CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
     for (int band = 0; band < rows; band += CPU_BAND)
         for (int r = band; r < band + CPU_BAND; r += 4) {
-            const bf16 *first = w + (size_t)r * columns;
-            const bf16 *const four[4] = {first, first + columns, first + 2 * columns, first + 3 * columns};
+            const cpu_bf16 *first = w + (size_t)r * columns;
+            const cpu_bf16 *const four[4] = {first, first + columns, first + 2 * columns,
+                                             first + 3 * columns};
 
             for (int t = 0; t < n; t += 2)
                 m->dot(out + (size_t)t * rows + r, rows, m->split + (size_t)t * columns, n - t > 1 ? 2 : 1,
@@ -391,7 +393,7 @@ cpu_cache_at(const Cpu *m, int layer, int kv_head)
 static inline void
 cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
 {
-    const bf16 *q_norm = m->layer[layer][Q_NORM], *k_norm = m->layer[layer][K_NORM];
+    const cpu_bf16 *q_norm = m->layer[layer][Q_NORM], *k_norm = m->layer[layer][K_NORM];
 
     CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
     for (int t = 0; t < n; t++) {
@@ -419,7 +421,7 @@ cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
 /* Four rows of a cache from position i on; beyond the last of n it is that one again, so that nothing is read
  * that was not written. */
 static inline void
-cpu_four_rows(const bf16 *rows[4], const bf16 *cache, int i, int n)
+cpu_four_rows(const cpu_bf16 *rows[4], const cpu_bf16 *cache, int i, int n)
 {
     for (int r = 0; r < 4; r++)
         rows[r] = cache + (size_t)(i + r < n ? i + r : n - 1) * HEAD_DIM;
@@ -429,11 +431,11 @@ cpu_four_rows(const bf16 *rows[4], const bf16 *cache, int i, int n)
  * head; q and out are (CPU_GROUP, head_dim), k and v (n, head_dim). The softmax is online (arXiv 1805.02867):
  * sum and acc are relative to the greatest score so far, so no more scores exist than those of a tile. */
 static inline void
-cpu_attend(const Cpu *m, float *out, const float *q, const bf16 *k, const bf16 *v, int n)
+cpu_attend(const Cpu *m, float *out, const float *q, const cpu_bf16 *k, const cpu_bf16 *v, int n)
 {
     float x[CPU_GROUP * HEAD_DIM], acc[CPU_GROUP * HEAD_DIM] = {0}, score[CPU_GROUP][CPU_TILE];
     float greatest[CPU_GROUP], sum[CPU_GROUP];
-    const bf16 *rows[4];
+    const cpu_bf16 *rows[4];
 
     cpu_split(x, q, CPU_GROUP * HEAD_DIM);
     for (int g = 0; g < CPU_GROUP; g++) {
@@ -532,7 +534,7 @@ cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
     cpu_lap(m, CPU_EMBEDDING);
 
     for (int layer = 0; layer < LAYERS; layer++) {
-        const bf16 *const *w = m->layer[layer];
+        const cpu_bf16 *const *w = m->layer[layer];
 
         cpu_norm(m, w[INPUT_NORM], n);
         cpu_lap(m, CPU_NORMS);
@@ -645,7 +647,7 @@ cpu_allocate(size_t n, size_t size)
 
 /* Tensor i of all, and where its pointer belongs. */
 static inline const Tensor *
-cpu_tensor(Cpu *m, int i, const bf16 ***place)
+cpu_tensor(Cpu *m, int i, const cpu_bf16 ***place)
 {
     int layer = i / LAYER_TENSORS, which = i % LAYER_TENSORS;
 
@@ -665,7 +667,7 @@ cpu_load(Cpu *m)
     enum { TENSORS = LAYERS * LAYER_TENSORS + 2, PAGE = 4096 };
     int progress = isatty(STDERR_FILENO);
     size_t count = 0, all = 0, done = 0, percent = 101;
-    const bf16 **place;
+    const cpu_bf16 **place;
     volatile char touched;
 
     for (int i = 0; i < TENSORS; i++) {
@@ -675,8 +677,9 @@ cpu_load(Cpu *m)
         if (tensor->dtype != DTYPE_BF16)
             count += tensor->count;
     }
-    if (count > 0 && (m->converted = (bf16 *)cpu_allocate(count, sizeof(bf16))) == NULL)
-        return fail("not enough memory to convert the weights to bf16: %zu MB", count * sizeof(bf16) >> 20);
+    if (count > 0 && (m->converted = (cpu_bf16 *)cpu_allocate(count, sizeof(cpu_bf16))) == NULL)
+        return fail("not enough memory to convert the weights to bf16: %zu MB",
+                    count * sizeof(cpu_bf16) >> 20);
     count = 0;
     for (int i = 0; i < TENSORS; i++) {
         const Tensor *tensor = cpu_tensor(m, i, &place);
@@ -684,8 +687,8 @@ cpu_load(Cpu *m)
         if (progress && percent != done * 100 / all)
             fprintf(stderr, "\rreading weights: %zu %%", percent = done * 100 / all);
         if (tensor->dtype == DTYPE_BF16) {
-            *place = (const bf16 *)tensor->data;
-            for (size_t byte = 0; byte < tensor->count * sizeof(bf16); byte += PAGE)
+            *place = (const cpu_bf16 *)tensor->data;
+            for (size_t byte = 0; byte < tensor->count * sizeof(cpu_bf16); byte += PAGE)
                 touched = ((const char *)tensor->data)[byte];
         } else {
             *place = m->converted + count;
@@ -709,14 +712,14 @@ cpu_prepare(Cpu *m, int verbose)
     size_t token = 2 * HIDDEN + 2 * Q_DIM + 2 * KV_DIM + 2 * INTERMEDIATE + WIDEST;
     size_t floats = CPU_BLOCK * token + VOCAB;
 
-    m->k_cache = (bf16 *)cpu_allocate(cache, sizeof(bf16));
-    m->v_cache = (bf16 *)cpu_allocate(cache, sizeof(bf16));
+    m->k_cache = (cpu_bf16 *)cpu_allocate(cache, sizeof(cpu_bf16));
+    m->v_cache = (cpu_bf16 *)cpu_allocate(cache, sizeof(cpu_bf16));
     m->cosine = (float *)cpu_allocate(2 * angles, sizeof(float));
     m->x = (float *)cpu_allocate(floats, sizeof(float));
     if (m->k_cache == NULL || m->v_cache == NULL || m->cosine == NULL || m->x == NULL)
         return fail("not enough memory: a context of %d positions needs %zu MB beside the weights; a smaller "
                     "-c needs less",
-                    m->context, (2 * cache * sizeof(bf16) + (2 * angles + floats) * sizeof(float)) >> 20);
+                    m->context, (2 * cache * sizeof(cpu_bf16) + (2 * angles + floats) * sizeof(float)) >> 20);
 
     m->h = m->x + CPU_BLOCK * HIDDEN;
     m->q = m->h + CPU_BLOCK * HIDDEN;
@@ -747,7 +750,7 @@ cpu_prepare(Cpu *m, int verbose)
         fprintf(stderr,
                 "cpu: weights %zu MB, KV cache %zu MB (%d positions), tables %zu MB, activations %zu MB, "
                 "%d threads, vector units: %s\n",
-                m->file.size >> 20, 2 * cache * sizeof(bf16) >> 20, m->context,
+                m->file.size >> 20, 2 * cache * sizeof(cpu_bf16) >> 20, m->context,
                 2 * angles * sizeof(float) >> 20, floats * sizeof(float) >> 20, threads, m->units);
     }
     return NULL;
@@ -867,12 +870,12 @@ cpu_profile(void *engine, int pos)
     static const char *const names[CPU_OPERATIONS] = {"embedding", "norms", "q, k, v",  "rope, store",
                                                       "attention", "o",     "gate, up", "down",
                                                       "head",      "k best"};
-    const size_t hidden = HIDDEN * sizeof(bf16);
+    const size_t hidden = HIDDEN * sizeof(cpu_bf16);
     const size_t bytes[CPU_OPERATIONS] = {0,
                                           0,
                                           LAYERS * (Q_DIM + 2 * KV_DIM) * hidden,
                                           0,
-                                          LAYERS * 2 * KV_DIM * sizeof(bf16) * ((size_t)pos + 1),
+                                          LAYERS * 2 * KV_DIM * sizeof(cpu_bf16) * ((size_t)pos + 1),
                                           LAYERS * Q_DIM * hidden,
                                           LAYERS * 2 * INTERMEDIATE * hidden,
                                           LAYERS * INTERMEDIATE * hidden,
@@ -881,7 +884,7 @@ cpu_profile(void *engine, int pos)
     Cpu *m = (Cpu *)engine;
     double seconds[CPU_OPERATIONS] = {0}, one[CPU_OPERATIONS], total = 0;
     Candidate best[DEFAULT_TOP_K];
-    enum { TOKENS = 10, PAGE = 4096 / sizeof(bf16) };
+    enum { TOKENS = 10, PAGE = 4096 / sizeof(cpu_bf16) };
     int token = 0;
     const char *error = cpu_check(m, &token, 1, pos);
 
@@ -890,8 +893,8 @@ cpu_profile(void *engine, int pos)
     /* Memory that was never written is one page of zeros, in the first cache: write what stands there. */
     for (size_t head = 0; head < LAYERS * KV_HEADS; head++)
         for (size_t i = 0; i < (size_t)pos * HEAD_DIM; i += PAGE) {
-            volatile bf16 *k = m->k_cache + head * m->context * HEAD_DIM + i;
-            volatile bf16 *v = m->v_cache + head * m->context * HEAD_DIM + i;
+            volatile cpu_bf16 *k = m->k_cache + head * m->context * HEAD_DIM + i;
+            volatile cpu_bf16 *v = m->v_cache + head * m->context * HEAD_DIM + i;
 
             *k = *k;
             *v = *v;

@@ -20,13 +20,13 @@ weight_bytes(void)
 {
     double layer = 2.0 * Q_DIM * HIDDEN + 2.0 * KV_DIM * HIDDEN + 3.0 * INTERMEDIATE * HIDDEN;
 
-    return sizeof(bf16) * (LAYERS * layer + (double)VOCAB * HIDDEN);
+    return sizeof(cpu_bf16) * (LAYERS * layer + (double)VOCAB * HIDDEN);
 }
 
 static void
 decode(void *engine, int pos, double bandwidth)
 {
-    double cache = 2.0 * sizeof(bf16) * LAYERS * KV_DIM * (pos + TOKENS / 2), rate, seconds = 1e9;
+    double cache = 2.0 * sizeof(cpu_bf16) * LAYERS * KV_DIM * (pos + TOKENS / 2), rate, seconds = 1e9;
     Candidate best[DEFAULT_TOP_K];
 
     best[0].id = random_token(0);

@@ -44,7 +44,7 @@ static double worst_rounding; /* how far a cached number is from what it should 
 static double
 value(const Tensor *tensor, size_t i)
 {
-    return cpu_float(((const bf16 *)tensor->data)[i]);
+    return cpu_float(((const cpu_bf16 *)tensor->data)[i]);
 }
 
 static void
@@ -87,7 +87,7 @@ naive_turn(double *head, int pos)
 
 /* Replaces a head's k or v by what the cache holds, which has to be the same, rounded. */
 static void
-naive_cached(double *head, const bf16 *cached)
+naive_cached(double *head, const cpu_bf16 *cached)
 {
     double rms = 0;
 

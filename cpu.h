@@ -38,8 +38,9 @@ enum {
     CPU_TILE = 64,  /* positions whose keys and values are read together: they fit the first */
     CPU_GROUP = HEADS / KV_HEADS, /* query heads that share a key/value head */
     CPU_HALF = HEAD_DIM / 2,
-    CPU_LANES = 8, /* floats in a vector */
-    CPU_BAND = 32  /* rows of a matrix that a thread takes at a time */
+    CPU_LANES = 8,   /* floats in a vector */
+    CPU_BAND = 32,   /* rows of a matrix that a thread takes at a time */
+    CPU_AHEAD = 4096 /* weights or cached numbers that are asked for in advance */
 };
 static_assert(CPU_GROUP == 2, "cpu_dot and cpu_mix serve two query heads at once");
 static_assert(HIDDEN % 32 == 0 && INTERMEDIATE % 32 == 0 && HEAD_DIM % 32 == 0 && VOCAB % 32 == 0,
@@ -115,6 +116,16 @@ typedef uint32_t CpuWordsAt __attribute__((vector_size(32), aligned(2), may_alia
 #define CPU_EVEN(words) ((CpuFloats)((words) << 16))
 #define CPU_ODD(words) ((CpuFloats)((words)&0xffff0000u))
 
+/* Asks for what four rows of weights hold `ahead` columns further on, that is in rows after these: the
+ * hardware's own reading ahead starts anew in every row, and short rows are over before it is under way.
+ * (EPYC Milan, two cores: 24 instead of 20 GB/s.) Past the end of memory it does nothing. */
+CPU_INLINE void
+cpu_fetch(const cpu_bf16 *const w[4], int i, int ahead)
+{
+    for (int r = 0; r < 4; r++)
+        __builtin_prefetch(w[r] + i + ahead);
+}
+
 CPU_INLINE float
 cpu_sum(const CpuFloats *vector)
 {
@@ -129,6 +140,7 @@ CPU_INLINE void
 cpu_dot(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
 {
     const float *y = x + columns;
+    const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
     CpuFloats a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
 
     if (n == 1) {
@@ -137,6 +149,7 @@ cpu_dot(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const 
             CpuWords w0 = CPU_WEIGHTS(w[0] + i), w1 = CPU_WEIGHTS(w[1] + i);
             CpuWords w2 = CPU_WEIGHTS(w[2] + i), w3 = CPU_WEIGHTS(w[3] + i);
 
+            cpu_fetch(w, i, ahead);
             a0 += CPU_EVEN(w0) * even;
             a1 += CPU_EVEN(w1) * even;
             a2 += CPU_EVEN(w2) * even;
@@ -152,6 +165,7 @@ cpu_dot(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const 
             CpuFloats y_even = CPU_LOAD(y + i), y_odd = CPU_LOAD(y + i + CPU_LANES);
             CpuWords words;
 
+            cpu_fetch(w, i, ahead);
             words = CPU_WEIGHTS(w[0] + i);
             a0 += CPU_EVEN(words) * x_even;
             b0 += CPU_EVEN(words) * y_even;
@@ -196,6 +210,7 @@ cpu_mix(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
         CpuFloats a_even = CPU_LOAD(a), a_odd = CPU_LOAD(a + CPU_LANES);
         CpuFloats b_even = CPU_LOAD(b), b_odd = CPU_LOAD(b + CPU_LANES);
 
+        cpu_fetch(v, i, CPU_AHEAD);
         for (int r = 0; r < 4; r++) {
             CpuWords words = CPU_WEIGHTS(v[r] + i);
 

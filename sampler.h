@@ -1,11 +1,116 @@
-/* sampler.h: candidates -> one token. */
+/* sampler.h: candidates -> one token.
+ *
+ * The candidates come from an engine, best first. Temperature, then top-k, then top-p decide which of them
+ * stay and how probable each is, in the order and by the rules of Hugging Face's logits processors; a seeded
+ * generator then draws one. Two rules are stricter than theirs: among equal logits the lower id comes first,
+ * and top-k keeps exactly k. */
 #ifndef SAMPLER_H
 #define SAMPLER_H
+
+#include <math.h>
+#include <stdint.h>
+
+#include "config.h"
 
 /* One possible next token. */
 typedef struct {
     int id;
     float logit;
 } Candidate;
+
+typedef struct {
+    float temperature; /* [0, inf); 0: the best token, always */
+    int top_k;         /* 0: off */
+    float top_p;       /* [0, 1]; 1: off, 0: the best token, always */
+    uint64_t state;    /* of the generator */
+} Sampler;
+
+static inline void
+sampler_seed(Sampler *s, uint64_t seed)
+{
+    s->state = seed;
+}
+
+/* SplitMix64: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
+ * 2014. Any seed is a good one, since each output is a strong mix of a counter: neighbouring seeds are
+ * independent. */
+static inline uint64_t
+sampler_random(Sampler *s)
+{
+    uint64_t z = s->state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/* How many candidates sampler_pick needs: 0 = all VOCAB of them. */
+static inline int
+sampler_wants(const Sampler *s)
+{
+    if (s->temperature <= 0 || s->top_p <= 0)
+        return 1;
+    return s->top_k >= VOCAB || s->top_k <= 0 ? 0 : s->top_k;
+}
+
+/* Reduces c, n >= 1 candidates, best first, to those that may be drawn; returns how many those are (the first
+ * ones). The logit of each is replaced by its probability; together these are 1.
+ *
+ * A candidate stays if the probabilities before it sum to less than top_p: the one that crosses top_p stays,
+ * and so does the best. (Hugging Face says the same from the other end: it removes what sums, from the least
+ * probable upward, to at most 1 - top_p.)
+ *
+ * One expf for each candidate is as exact as the logits are and keeps a whole vocabulary under a millisecond;
+ * sums are double, because in float 150,000 small terms would be lost beside the first. A NaN counts as
+ * probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the first candidate
+ * stays. */
+static inline int
+sampler_keep(const Sampler *s, Candidate *c, int n)
+{
+    float best = c[0].logit;
+    double total = 0, head = 0;
+    int kept = 0;
+
+    if (s->temperature <= 0)
+        n = 1;
+    if (s->top_k > 0 && n > s->top_k)
+        n = s->top_k;
+    for (int i = 0; i < n; i++) {
+        float x = (c[i].logit - best) / s->temperature;
+
+        c[i].logit = x <= 0 ? expf(x) : 0;
+        total += c[i].logit;
+    }
+    for (; kept < n && (s->top_p >= 1 || head < s->top_p * total); kept++)
+        head += c[kept].logit;
+    if (!(head > 0)) {
+        c[0].logit = 1;
+        return 1;
+    }
+    for (int i = 0; i < kept; i++)
+        c[i].logit = (float)(c[i].logit / head);
+    return kept;
+}
+
+/* Draws a token id from c, n >= 1 candidates, best first; n is at least sampler_wants(s), or VOCAB where that
+ * is 0. Overwrites the logits. */
+static inline int
+sampler_pick(Sampler *s, Candidate *c, int n)
+{
+    int kept = sampler_keep(s, c, n), chosen = 0;
+    double uniform, sum = 0;
+
+    if (kept == 1)
+        return c[0].id;
+    uniform = (double)(sampler_random(s) >> 11) * 0x1p-53; /* [0, 1), all 53 bits of a double */
+    for (int i = 0; i < kept; i++) {
+        if (c[i].logit > 0)
+            chosen = i; /* stays if rounding leaves the sum a little short of 1 */
+        sum += c[i].logit;
+        if (uniform < sum)
+            break;
+    }
+    return c[chosen].id;
+}
 
 #endif

@@ -1,0 +1,177 @@
+/* bench.h: what -b 1 prints: how fast an engine is on this machine, and how fast the machine could let it be.
+ *
+ * A token cannot be had before every weight and every key and value in front of it were read once. That, at
+ * the memory's own speed, is the floor; the share of it that the engine reaches is the figure that compares
+ * machines. It asks nothing of an engine but engine.h, and prints one screen to stdout. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "chat.h" /* first: it chooses the system's features */
+
+#define BENCH_SECONDS 0.5   /* a measurement goes on for this long, if one run is shorter */
+#define BENCH_PATIENCE 30.0 /* and a prompt that would take longer than this is left out */
+
+typedef struct {
+    const Engine *engine;
+    void *model;
+    int *tokens;                         /* (context) ids without meaning: speed does not depend on it */
+    int filled;                          /* positions 0.. of the KV cache that hold them */
+    double prefill;                      /* seconds a prompt token, as last measured */
+    Candidate candidates[DEFAULT_TOP_K]; /* of the last decode */
+    Sampler sampler;
+} Bench;
+
+/* Bytes that one token at this depth cannot do without. */
+static inline double
+bench_bytes(int depth)
+{
+    double attention = (double)HIDDEN * (2 * Q_DIM + 2 * KV_DIM) + 2 * HEAD_DIM;
+    double layer = attention + 3.0 * HIDDEN * INTERMEDIATE + 2 * HIDDEN;
+    double weights = (double)VOCAB * HIDDEN + LAYERS * layer + HIDDEN;
+
+    return 2 * (weights + (depth + 1.0) * LAYERS * 2 * KV_DIM);
+}
+
+/* Prefills positions from..to-1, in the chunks that a chat uses. */
+static inline const char *
+bench_prefill(Bench *b, int from, int to)
+{
+    const char *error = NULL;
+
+    for (int pos = from; !error && pos < to; pos += PREFILL_CHUNK) {
+        int n = to - pos < PREFILL_CHUNK ? to - pos : PREFILL_CHUNK;
+        error = b->engine->prefill(b->model, b->tokens + pos, n, pos);
+    }
+    b->filled = to;
+    return error;
+}
+
+/* Decodes tokens at position `depth`, each the one sampled before: seconds a token, and how many of those
+ * pass between the end of one decode and the start of the next. */
+static inline const char *
+bench_decode(Bench *b, int depth, double *seconds, double *between)
+{
+    enum { UNMEASURED = 3, LEAST = 10 };
+    int token = b->tokens[depth];
+    double start = 0, now = 0, waited = 0;
+
+    for (int made = -UNMEASURED; made < LEAST || now - start < BENCH_SECONDS; made++) {
+        const char *error = b->engine->decode(b->model, token, depth, DEFAULT_TOP_K, b->candidates);
+        if (error)
+            return error;
+        double decoded = chat_seconds();
+        token = sampler_pick(&b->sampler, b->candidates, DEFAULT_TOP_K);
+        now = chat_seconds();
+        if (made < 0) {
+            start = now;
+            continue;
+        }
+        waited += now - decoded;
+        *seconds = (now - start) / (made + 1);
+        *between = waited / (made + 1);
+    }
+    return NULL;
+}
+
+/* One line of the first table: a prompt of n tokens, the first of the reply included. */
+static inline const char *
+bench_prompt(Bench *b, int n)
+{
+    double start = chat_seconds(), seconds, decode, between;
+    const char *error = bench_prefill(b, 0, n);
+    int runs = 0;
+
+    if (error)
+        return error;
+    seconds = chat_seconds() - start;
+    if (seconds < BENCH_SECONDS) { /* that was quick enough to have been the first use of something */
+        for (start = chat_seconds(); chat_seconds() - start < BENCH_SECONDS; runs++)
+            if ((error = bench_prefill(b, 0, n)))
+                return error;
+        seconds = (chat_seconds() - start) / runs;
+    }
+    b->prefill = seconds / n;
+    if ((error = bench_decode(b, n, &decode, &between)))
+        return error;
+    printf("%6d %12.0f %11.2f %18.2f\n", n, n / seconds, 1e3 * seconds, 1e3 * (seconds + decode));
+    return NULL;
+}
+
+static inline const char *
+bench_tables(Bench *b, int context)
+{
+    const int prompts[] = {32, 512, 2048}, depths[] = {0, 1024, 4096, context - 1};
+    double bandwidth, seconds, between, host = 0;
+    const char *error;
+    int profiled = 0;
+
+    if ((error = b->engine->bandwidth(b->model, &bandwidth)))
+        return error;
+    printf(MODEL_NAME " on %s, context %d\n", b->engine->name, context);
+    printf("%.1f GB/s: this memory, read by a plain loop just now\n", 1e-9 * bandwidth);
+    printf("%.3f GB: read for a token at depth 0; %.4f GB more for each 1,000 positions\n\n",
+           1e-9 * bench_bytes(0), 1e-9 * (bench_bytes(1000) - bench_bytes(0)));
+
+    printf("prompt     tokens/s          ms     first token, ms\n");
+    for (int i = 0; i < 3; i++) {
+        int n = prompts[i];
+        if (n >= context)
+            printf("%6d does not fit\n", n);
+        else if (n * b->prefill > BENCH_PATIENCE)
+            printf("%6d left out: would take about %.0f s\n", n, n * b->prefill);
+        else if ((error = bench_prompt(b, n)))
+            return error;
+        fflush(stdout);
+    }
+
+    printf("\n depth     tokens/s    ms/token     share of the floor\n");
+    b->filled = 0;
+    for (int i = 0; i < 4; i++) {
+        int depth = depths[i];
+        double wait = (depth - b->filled) * b->prefill;
+        if (depth >= context || (i > 0 && depth == b->filled))
+            continue;
+        if (wait > BENCH_PATIENCE) {
+            printf("%6d left out: the prompt before it would take about %.0f s\n", depth, wait);
+            continue;
+        }
+        if ((error = bench_prefill(b, b->filled, depth)) ||
+            (error = bench_decode(b, depth, &seconds, &between)))
+            return error;
+        if (depth == 0)
+            host = between;
+        if (depth <= 1024)
+            profiled = depth;
+        printf("%6d %12.1f %11.3f %17.1f %%\n", depth, 1 / seconds, 1e3 * seconds,
+               100 * bench_bytes(depth) / bandwidth / seconds);
+        fflush(stdout);
+    }
+    printf("\nbetween two decodes on the host, sampling at k = %d: %.1f us\n", DEFAULT_TOP_K, 1e6 * host);
+    printf("\nthe decode of one token at depth %d:\n", profiled);
+    fflush(stdout);
+    return b->engine->profile(b->model, profiled);
+}
+
+static inline const char *
+bench(const Engine *engine, void *model, int context)
+{
+    Bench b;
+    const char *error;
+
+    memset(&b, 0, sizeof b);
+    b.engine = engine;
+    b.model = model;
+    b.sampler.temperature = DEFAULT_TEMPERATURE;
+    b.sampler.top_k = DEFAULT_TOP_K;
+    b.sampler.top_p = DEFAULT_TOP_P;
+    b.tokens = (int *)malloc((size_t)context * sizeof *b.tokens);
+    if (!b.tokens)
+        return fail("out of memory for %d tokens", context);
+    for (int i = 0; i < context; i++)
+        b.tokens[i] = (int)(sampler_random(&b.sampler) % VOCAB);
+    error = bench_tables(&b, context);
+    free(b.tokens);
+    return error;
+}
+
+#endif

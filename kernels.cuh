@@ -1,0 +1,655 @@
+/* kernels.cuh: the kernels of prefill, and the sort that finds the k best logits.
+ *
+ * A kernel here works on n tokens at once, one row of a matrix for each. Matrices are row-major; those that
+ * go into a matrix product are bf16, the residual stream and every sum are fp32. Each kernel stands beside a
+ * function of the same name that launches it and returns what the launch did; it does not wait. */
+#ifndef KERNELS_CUH
+#define KERNELS_CUH
+
+#include <stdint.h>
+
+#include <cub/device/device_radix_sort.cuh>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "config.h"
+#include "sampler.h"
+
+typedef __nv_bfloat16 bf16;
+
+enum {
+    WARP = 32,
+    GROUP = HEADS / KV_HEADS,     /* query heads that share a key/value head */
+    QKV_DIM = Q_DIM + 2 * KV_DIM, /* columns of q, k and v side by side */
+};
+
+static_assert(HEADS % KV_HEADS == 0, "query heads come in groups");
+static_assert(HEAD_DIM == 128, "a lane holds 4 elements of a head, a head is 16 pieces of 16 bytes");
+static_assert(HIDDEN % 128 == 0 && INTERMEDIATE % 8 == 0,
+              "rows are read in float4 by a warp, 8 bf16 by a thread");
+
+/* ---- pieces ---- */
+
+__host__ __device__ constexpr int
+ceil_div(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+/* The sum over the 32 lanes, in every lane. */
+static __device__ __forceinline__ float
+warp_sum(float v)
+{
+#pragma unroll
+    for (int mask = WARP / 2; mask > 0; mask /= 2)
+        v += __shfl_xor_sync(0xffffffff, v, mask);
+    return v;
+}
+
+/* Two floats rounded to bf16, `low` in the low half. */
+static __device__ __forceinline__ uint32_t
+pack(float low, float high)
+{
+    uint32_t r;
+
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+
+static __device__ __forceinline__ float2
+unpack(uint32_t v)
+{
+    return make_float2(__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000));
+}
+
+/* 2^x, exact to 2 units in the last place; 0 for -infinity. */
+static __device__ __forceinline__ float
+fast_exp2(float x)
+{
+    float r;
+
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+/* ---- embedding ---- */
+
+/* x[i] = embed[token[i]]. One block a token, four elements a thread. */
+static __global__ void
+__launch_bounds__(HIDDEN / 4)
+    embedding_kernel(float *x /* (n, HIDDEN) */, const bf16 *embed /* (VOCAB, HIDDEN) */,
+                     const int *token /* (n) */)
+{
+    const uint2 *row = (const uint2 *)(embed + (size_t)token[blockIdx.x] * HIDDEN);
+    uint2 v = row[threadIdx.x];
+    float2 a = unpack(v.x), b = unpack(v.y);
+
+    ((float4 *)(x + (size_t)blockIdx.x * HIDDEN))[threadIdx.x] = make_float4(a.x, a.y, b.x, b.y);
+}
+
+static inline cudaError_t
+embedding(float *x, const bf16 *embed, const int *token, int n, cudaStream_t stream)
+{
+    embedding_kernel<<<n, HIDDEN / 4, 0, stream>>>(x, embed, token);
+    return cudaGetLastError();
+}
+
+/* ---- RMSNorm ---- */
+
+enum { RMSNORM_WARPS = 4 };
+
+/* out = x / sqrt(mean(x^2) + eps) * weight, row by row. A warp has a whole row in registers, so it reads it
+ * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest cards.
+ */
+static __global__ void
+__launch_bounds__(RMSNORM_WARPS *WARP)
+    rmsnorm_kernel(bf16 *out /* (n, HIDDEN) */, const float *x /* (n, HIDDEN) */,
+                   const bf16 *weight /* (HIDDEN) */, int n)
+{
+    int row = blockIdx.x * RMSNORM_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    const float4 *in = (const float4 *)(x + (size_t)row * HIDDEN);
+    float4 v[HIDDEN / 128];
+    float sum = 0;
+
+    if (row >= n)
+        return;
+#pragma unroll
+    for (int i = 0; i < HIDDEN / 128; i++) {
+        v[i] = in[i * WARP + lane];
+        sum += v[i].x * v[i].x + v[i].y * v[i].y + v[i].z * v[i].z + v[i].w * v[i].w;
+    }
+    float scale = rsqrtf(warp_sum(sum) / HIDDEN + RMS_NORM_EPS);
+#pragma unroll
+    for (int i = 0; i < HIDDEN / 128; i++) {
+        uint2 w = ((const uint2 *)weight)[i * WARP + lane];
+        float2 a = unpack(w.x), b = unpack(w.y);
+
+        ((uint2 *)(out + (size_t)row * HIDDEN))[i * WARP + lane] =
+            make_uint2(pack(v[i].x * scale * a.x, v[i].y * scale * a.y),
+                       pack(v[i].z * scale * b.x, v[i].w * scale * b.y));
+    }
+}
+
+static inline cudaError_t
+rmsnorm(bf16 *out, const float *x, const bf16 *weight, int n, cudaStream_t stream)
+{
+    rmsnorm_kernel<<<ceil_div(n, RMSNORM_WARPS), RMSNORM_WARPS * WARP, 0, stream>>>(out, x, weight, n);
+    return cudaGetLastError();
+}
+
+/* ---- q/k norm, RoPE, KV store ---- */
+
+enum { ROPE_WARPS = 8 };
+
+/* Every head of q and k: RMSNorm, then the rotation by its position, in fp32 and rounded once. q stays where
+ * it is, k and v go into the cache of this layer. One warp a head; a lane holds dimensions 2l, 2l + 1 and, 64
+ * further on, their partners in the rotation (the halves of a head turn against each other, as in Hugging
+ * Face's rotate_half). */
+static __global__ void
+__launch_bounds__(ROPE_WARPS *WARP)
+    norm_rope_store_kernel(bf16 *qkv /* (n, QKV_DIM) */, bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
+                           bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */,
+                           const bf16 *q_norm /* (HEAD_DIM) */, const bf16 *k_norm /* (HEAD_DIM) */,
+                           const float2 *rope /* (context, HEAD_DIM / 2): cosine, sine */, int n, int pos,
+                           int context)
+{
+    const int heads = HEADS + 2 * KV_HEADS;
+    int unit = blockIdx.x * ROPE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    int row = unit / heads, head = unit % heads;
+
+    if (row >= n)
+        return;
+    uint32_t *in = (uint32_t *)(qkv + (size_t)row * QKV_DIM + head * HEAD_DIM), *out = in;
+    if (head >= HEADS) {
+        int kv_head = (head - HEADS) % KV_HEADS;
+        bf16 *cache = head < HEADS + KV_HEADS ? k_cache : v_cache;
+
+        out = (uint32_t *)(cache + ((size_t)kv_head * context + pos + row) * HEAD_DIM);
+    }
+    uint32_t low = in[lane], high = in[WARP + lane];
+
+    if (head < HEADS + KV_HEADS) {
+        const uint32_t *weight = (const uint32_t *)(head < HEADS ? q_norm : k_norm);
+        float2 a = unpack(low), b = unpack(high), wa = unpack(weight[lane]), wb = unpack(weight[WARP + lane]);
+        float4 turn = ((const float4 *)(rope + (size_t)(pos + row) * (HEAD_DIM / 2)))[lane];
+        float scale =
+            rsqrtf(warp_sum(a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y) / HEAD_DIM + RMS_NORM_EPS);
+
+        a = make_float2(a.x * scale * wa.x, a.y * scale * wa.y);
+        b = make_float2(b.x * scale * wb.x, b.y * scale * wb.y);
+        low = pack(a.x * turn.x - b.x * turn.y, a.y * turn.z - b.y * turn.w);
+        high = pack(b.x * turn.x + a.x * turn.y, b.y * turn.z + a.y * turn.w);
+    }
+    out[lane] = low;
+    out[WARP + lane] = high;
+}
+
+static inline cudaError_t
+norm_rope_store(bf16 *qkv, bf16 *k_cache, bf16 *v_cache, const bf16 *q_norm, const bf16 *k_norm,
+                const float2 *rope, int n, int pos, int context, cudaStream_t stream)
+{
+    int units = n * (HEADS + 2 * KV_HEADS);
+
+    norm_rope_store_kernel<<<ceil_div(units, ROPE_WARPS), ROPE_WARPS * WARP, 0, stream>>>(
+        qkv, k_cache, v_cache, q_norm, k_norm, rope, n, pos, context);
+    return cudaGetLastError();
+}
+
+/* ---- attention ---- */
+
+/* FlashAttention-2 (Dao, 2023): a block holds a tile of queries and walks over the keys and values it may
+ * see, with a running maximum and sum, so no matrix of scores ever exists.
+ *
+ * The query heads of a group are rows of one tile, because they read the same keys: row r of the tile is
+ * token r / GROUP, head r % GROUP. A warp has 32 rows; each fragment of K or V that it reads from shared
+ * memory feeds two products, without which shared memory, not the tensor cores, would be the limit. */
+enum {
+    ATTENTION_WARPS = 4,
+    ATTENTION_TILES = 2, /* 16 rows each, of a warp */
+    ATTENTION_ROWS = ATTENTION_WARPS * ATTENTION_TILES * 16,
+    ATTENTION_TOKENS = ATTENTION_ROWS / GROUP,
+    ATTENTION_KEYS = 32, /* of one step */
+    ATTENTION_THREADS = ATTENTION_WARPS * WARP,
+
+    /* Shared memory: the queries, then two stages of keys and values. 64 KB: one block on sm_86, two on sm_80
+       and sm_90. */
+    PIECES = HEAD_DIM * (int)sizeof(bf16) / 16, /* of a row, 16 bytes each */
+    ROW_BYTES = HEAD_DIM * (int)sizeof(bf16),
+    QUERY_BYTES = ATTENTION_ROWS * ROW_BYTES,
+    KEY_BYTES = ATTENTION_KEYS * ROW_BYTES,
+    ATTENTION_SHARED = QUERY_BYTES + 4 * KEY_BYTES
+};
+
+static_assert(ATTENTION_ROWS % GROUP == 0, "a tile holds whole tokens");
+
+/* Where a piece of a row lies: the eight rows that ldmatrix reads together fall into different banks. */
+static __device__ __forceinline__ uint32_t
+swizzle(int row, int piece)
+{
+    return row * ROW_BYTES + ((piece ^ (row & 7)) << 4);
+}
+
+/* Starts the copy of `rows` rows of HEAD_DIM into shared memory; row r comes from src + (r / group) * stride
+ * + (r % group) * HEAD_DIM. Rows from `limit` on are zeros: what lies there may be no number. */
+template <int rows, int group>
+static __device__ __forceinline__ void
+load_rows(uint32_t shared, const bf16 *src, int stride, int limit)
+{
+#pragma unroll
+    for (int i = threadIdx.x; i < rows * PIECES; i += ATTENTION_THREADS) {
+        int row = i / PIECES, piece = i % PIECES, bytes = row < limit ? 16 : 0;
+        const bf16 *from = src + (row / group) * stride + (row % group) * HEAD_DIM + piece * 8;
+
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared + swizzle(row, piece)),
+                     "l"(from), "r"(bytes)
+                     : "memory");
+    }
+}
+
+static __device__ __forceinline__ void
+ldmatrix(uint32_t r[4], uint32_t shared)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void
+ldmatrix_transposed(uint32_t r[4], uint32_t shared)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared)
+                 : "memory");
+}
+
+/* c (16, 8) += a (16, 16) x b (16, 8). Lane 4g + q holds c[g][2q], c[g][2q+1], c[g+8][2q], c[g+8][2q+1]. */
+static __device__ __forceinline__ void
+mma(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* s = q x k^T for the 32 rows of a warp and the keys of one step. */
+static __device__ __forceinline__ void
+attention_scores(float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4], uint32_t queries, uint32_t keys)
+{
+    int lane = threadIdx.x % WARP, warp_row = threadIdx.x / WARP * ATTENTION_TILES * 16;
+
+#pragma unroll
+    for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+        for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                s[t][j][i] = 0;
+#pragma unroll
+    for (int d = 0; d < HEAD_DIM / 16; d++) {
+        uint32_t q[ATTENTION_TILES][4];
+
+#pragma unroll
+        for (int t = 0; t < ATTENTION_TILES; t++)
+            ldmatrix(q[t], queries + swizzle(warp_row + t * 16 + lane % 16, d * 2 + lane / 16));
+#pragma unroll
+        for (int j = 0; j < ATTENTION_KEYS / 16; j++) {
+            uint32_t k[4];
+
+            ldmatrix(k, keys + swizzle(j * 16 + lane / 16 * 8 + lane % 8, d * 2 + lane / 8 % 2));
+#pragma unroll
+            for (int t = 0; t < ATTENTION_TILES; t++) {
+                mma(s[t][2 * j], q[t], k[0], k[1]);
+                mma(s[t][2 * j + 1], q[t], k[2], k[3]);
+            }
+        }
+    }
+}
+
+/* o += p x v for the 32 rows of a warp; the accumulators s of two neighbouring key tiles are, rounded, the
+ * operand that a product over 16 keys wants. */
+static __device__ __forceinline__ void
+attention_values(float o[ATTENTION_TILES][HEAD_DIM / 8][4],
+                 const float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4], uint32_t values)
+{
+    int lane = threadIdx.x % WARP;
+
+#pragma unroll
+    for (int j = 0; j < ATTENTION_KEYS / 16; j++) {
+        uint32_t p[ATTENTION_TILES][4];
+
+#pragma unroll
+        for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                p[t][i] = pack(s[t][2 * j + i / 2][i % 2 * 2], s[t][2 * j + i / 2][i % 2 * 2 + 1]);
+#pragma unroll
+        for (int d = 0; d < HEAD_DIM / 16; d++) {
+            uint32_t v[4];
+
+            ldmatrix_transposed(v, values + swizzle(j * 16 + lane % 16, d * 2 + lane / 16));
+#pragma unroll
+            for (int t = 0; t < ATTENTION_TILES; t++) {
+                mma(o[t][2 * d], p[t], v[0], v[1]);
+                mma(o[t][2 * d + 1], p[t], v[2], v[3]);
+            }
+        }
+    }
+}
+
+/* out = softmax(q k^T / sqrt(HEAD_DIM)) v, causal: the token in row i, at position pos + i, sees keys
+ * 0..pos + i, all of them in the cache of this layer. Grid (query tiles, KV_HEADS), 4 warps a block. The
+ * first half of the blocks takes the tiles from the last one down, the second half from the first one up: two
+ * blocks that share a multiprocessor then have about the same work together as any other two. */
+static __global__ void
+__launch_bounds__(ATTENTION_THREADS)
+    attention_kernel(bf16 *out /* (n, Q_DIM) */, const bf16 *qkv /* (n, QKV_DIM) */,
+                     const bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
+                     const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, int n, int pos, int context)
+{
+    extern __shared__ __align__(128) unsigned char shared[];
+    const float to_log2 =
+        1.44269504f * 0.0883883476f; /* log2(e) / sqrt(HEAD_DIM): the softmax uses powers of 2 */
+    const uint32_t queries = (uint32_t)__cvta_generic_to_shared(shared), stages = queries + QUERY_BYTES;
+    const int lane = threadIdx.x % WARP, warp_row = threadIdx.x / WARP * ATTENTION_TILES * 16;
+    const int order = blockIdx.x / KV_HEADS, kv_head = blockIdx.x % KV_HEADS, tiles = gridDim.x / KV_HEADS;
+    const int tile = order < ceil_div(tiles, 2) ? tiles - 1 - order : order - ceil_div(tiles, 2);
+    const int first = tile * ATTENTION_TOKENS; /* row of the tile's first token */
+    const int last = min(first + ATTENTION_TOKENS, n) - 1;
+    const int steps = ceil_div(pos + last + 1, ATTENTION_KEYS);
+    const int unmasked = (pos + first + 1) / ATTENTION_KEYS; /* steps whose keys every row sees */
+    const bf16 *k = k_cache + (size_t)kv_head * context * HEAD_DIM;
+    const bf16 *v = v_cache + (size_t)kv_head * context * HEAD_DIM;
+
+    float o[ATTENTION_TILES][HEAD_DIM / 8][4] = {};
+    float maximum[ATTENTION_TILES][2], sum[ATTENTION_TILES][2]; /* of rows g and g + 8 of each 16 */
+
+#pragma unroll
+    for (int t = 0; t < ATTENTION_TILES; t++)
+        for (int h = 0; h < 2; h++) {
+            maximum[t][h] = -INFINITY;
+            sum[t][h] = 0;
+        }
+
+    auto load_step = [&](int step) {
+        uint32_t stage = stages + step % 2 * 2 * KEY_BYTES;
+        size_t offset = (size_t)step * ATTENTION_KEYS * HEAD_DIM;
+        int limit = pos + n - step * ATTENTION_KEYS;
+
+        load_rows<ATTENTION_KEYS, 1>(stage, k + offset, HEAD_DIM, limit);
+        load_rows<ATTENTION_KEYS, 1>(stage + KEY_BYTES, v + offset, HEAD_DIM, limit);
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+
+    load_rows<ATTENTION_ROWS, GROUP>(queries, qkv + (size_t)first * QKV_DIM + kv_head * GROUP * HEAD_DIM,
+                                     QKV_DIM, (n - first) * GROUP);
+    load_step(0);
+    for (int step = 0; step < steps; step++) {
+        uint32_t stage = stages + step % 2 * 2 * KEY_BYTES;
+        float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4];
+
+        /* This step's keys are there, and every warp is done with the stage that the next step goes to. */
+        asm volatile("cp.async.wait_group 0;" ::: "memory");
+        __syncthreads();
+        if (step + 1 < steps)
+            load_step(step + 1);
+
+        attention_scores(s, queries, stage);
+#pragma unroll
+        for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+            for (int h = 0; h < 2; h++) {
+                int row = warp_row + t * 16 + h * 8 + lane / 4;
+                float highest = maximum[t][h], total = 0;
+
+                if (step >= unmasked) {
+                    int visible = pos + first + row / GROUP - step * ATTENTION_KEYS - lane % 4 * 2;
+
+#pragma unroll
+                    for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+#pragma unroll
+                        for (int i = 0; i < 2; i++)
+                            if (j * 8 + i > visible)
+                                s[t][j][2 * h + i] = -INFINITY;
+                }
+#pragma unroll
+                for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+                    highest = fmaxf(highest, fmaxf(s[t][j][2 * h], s[t][j][2 * h + 1]));
+                highest = fmaxf(highest, __shfl_xor_sync(0xffffffff, highest, 1));
+                highest = fmaxf(highest, __shfl_xor_sync(0xffffffff, highest, 2));
+
+                /* Later steps seldom raise a maximum, so most need no correction. */
+                if (__any_sync(0xffffffff, highest > maximum[t][h])) {
+                    float correction = fast_exp2((maximum[t][h] - highest) * to_log2);
+
+                    maximum[t][h] = highest;
+                    sum[t][h] *= correction;
+#pragma unroll
+                    for (int d = 0; d < HEAD_DIM / 8; d++) {
+                        o[t][d][2 * h] *= correction;
+                        o[t][d][2 * h + 1] *= correction;
+                    }
+                }
+                /* Key 0 is in the first step and visible to every row: the maximum is a number. */
+                float shift = highest * to_log2;
+#pragma unroll
+                for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+#pragma unroll
+                    for (int i = 2 * h; i < 2 * h + 2; i++) {
+                        s[t][j][i] = fast_exp2(fmaf(s[t][j][i], to_log2, -shift));
+                        total += s[t][j][i];
+                    }
+                sum[t][h] += total;
+            }
+        attention_values(o, s, stage + KEY_BYTES);
+    }
+
+#pragma unroll
+    for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int row = warp_row + t * 16 + h * 8 + lane / 4, token = first + row / GROUP;
+            float total = sum[t][h];
+
+            total += __shfl_xor_sync(0xffffffff, total, 1);
+            total += __shfl_xor_sync(0xffffffff, total, 2);
+            float scale = 1 / total;
+            uint32_t *to =
+                (uint32_t *)(out + (size_t)token * Q_DIM + (kv_head * GROUP + row % GROUP) * HEAD_DIM);
+
+            if (token >= n)
+                continue;
+#pragma unroll
+            for (int d = 0; d < HEAD_DIM / 8; d++)
+                to[d * 4 + lane % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
+        }
+}
+
+static inline cudaError_t
+attention(bf16 *out, const bf16 *qkv, const bf16 *k_cache, const bf16 *v_cache, int n, int pos, int context,
+          cudaStream_t stream)
+{
+    attention_kernel<<<ceil_div(n, ATTENTION_TOKENS) * KV_HEADS, ATTENTION_THREADS, ATTENTION_SHARED,
+                       stream>>>(out, qkv, k_cache, v_cache, n, pos, context);
+    return cudaGetLastError();
+}
+
+/* Once, before the first launch: more than 48 KB of shared memory has to be asked for. */
+static inline cudaError_t
+attention_open(void)
+{
+    return cudaFuncSetAttribute(attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                ATTENTION_SHARED);
+}
+
+/* ---- SiLU x up ---- */
+
+enum { SWIGLU_THREADS = 256 };
+
+static __device__ __forceinline__ uint32_t
+swiglu_pair(uint32_t gate, uint32_t up)
+{
+    float2 g = unpack(gate), u = unpack(up);
+
+    return pack(__fdividef(g.x, 1 + __expf(-g.x)) * u.x, __fdividef(g.y, 1 + __expf(-g.y)) * u.y);
+}
+
+/* out = gate / (1 + exp(-gate)) * up, where a row of gate_up is a row of gate, then one of up. Eight
+ * elements, 16 bytes, a thread. */
+static __global__ void
+__launch_bounds__(SWIGLU_THREADS)
+    swiglu_kernel(bf16 *out /* (n, INTERMEDIATE) */, const bf16 *gate_up /* (n, 2 * INTERMEDIATE) */, int n)
+{
+    const int row_pieces = INTERMEDIATE / 8;
+    int i = blockIdx.x * SWIGLU_THREADS + threadIdx.x, row = i / row_pieces, piece = i % row_pieces;
+
+    if (row >= n)
+        return;
+    const uint4 *in = (const uint4 *)gate_up + (size_t)row * 2 * row_pieces + piece;
+    uint4 gate = in[0], up = in[row_pieces];
+
+    ((uint4 *)out)[i] = make_uint4(swiglu_pair(gate.x, up.x), swiglu_pair(gate.y, up.y),
+                                   swiglu_pair(gate.z, up.z), swiglu_pair(gate.w, up.w));
+}
+
+static inline cudaError_t
+swiglu(bf16 *out, const bf16 *gate_up, int n, cudaStream_t stream)
+{
+    swiglu_kernel<<<ceil_div(n * (INTERMEDIATE / 8), SWIGLU_THREADS), SWIGLU_THREADS, 0, stream>>>(
+        out, gate_up, n);
+    return cudaGetLastError();
+}
+
+/* ---- the k best logits ---- */
+
+enum { ZIP_THREADS = 256 };
+
+static __global__ void
+count_kernel(int *id /* (VOCAB) */)
+{
+    int i = blockIdx.x * ZIP_THREADS + threadIdx.x;
+
+    if (i < VOCAB)
+        id[i] = i;
+}
+
+/* id = 0, 1, 2, ...: what the sort permutes. */
+static inline cudaError_t
+count(int *id, cudaStream_t stream)
+{
+    count_kernel<<<ceil_div(VOCAB, ZIP_THREADS), ZIP_THREADS, 0, stream>>>(id);
+    return cudaGetLastError();
+}
+
+static __global__ void
+zip_kernel(Candidate *candidates /* (k) */, const int *id /* (k) */, const float *logit /* (k) */, int k)
+{
+    int i = blockIdx.x * ZIP_THREADS + threadIdx.x;
+
+    if (i < k) {
+        candidates[i].id = id[i];
+        candidates[i].logit = logit[i];
+    }
+}
+
+/* What a sort of the logits needs beside them. */
+typedef struct {
+    int *id;               /* (VOCAB): 0, 1, 2, ... */
+    int *sorted_id;        /* (VOCAB) */
+    float *sorted_logit;   /* (VOCAB) */
+    Candidate *candidates; /* (VOCAB) */
+    void *scratch;         /* (scratch_bytes), CUB's */
+    size_t scratch_bytes;
+} Sort;
+
+/* Sets s->scratch_bytes. */
+static inline cudaError_t
+sort_size(Sort *s)
+{
+    s->scratch_bytes = 0;
+    return cub::DeviceRadixSort::SortPairsDescending(NULL, s->scratch_bytes, (const float *)NULL,
+                                                     (float *)NULL, (const int *)NULL, (int *)NULL,
+                                                     (int)VOCAB);
+}
+
+/* s->candidates[0..k) = the k best logits, best first. The sort keeps the order of equal logits, and the ids
+ * go in ascending: the lower id first. */
+static inline cudaError_t
+sort_best(const Sort *s, const float *logits /* (VOCAB) */, int k, cudaStream_t stream)
+{
+    size_t bytes = s->scratch_bytes;
+    cudaError_t e = cub::DeviceRadixSort::SortPairsDescending(s->scratch, bytes, logits, s->sorted_logit,
+                                                              s->id, s->sorted_id, (int)VOCAB, 0, 32, stream);
+
+    if (e != cudaSuccess)
+        return e;
+    zip_kernel<<<ceil_div(k, ZIP_THREADS), ZIP_THREADS, 0, stream>>>(s->candidates, s->sorted_id,
+                                                                     s->sorted_logit, k);
+    return cudaGetLastError();
+}
+
+/* ---- upload ---- */
+
+enum { CONVERT_THREADS = 256 };
+
+static __device__ __forceinline__ bf16
+to_bf16(float v)
+{
+    return __float2bfloat16_rn(v);
+}
+
+static __device__ __forceinline__ bf16
+to_bf16(__half v)
+{
+    return __float2bfloat16_rn(__half2float(v));
+}
+
+/* out = in, rounded to bf16. One element a thread. */
+template <typename T>
+static __global__ void
+convert_kernel(bf16 *out /* (n) */, const T *in /* (n) */, int n)
+{
+    int i = blockIdx.x * CONVERT_THREADS + threadIdx.x;
+
+    if (i < n)
+        out[i] = to_bf16(in[i]);
+}
+
+template <typename T>
+static inline cudaError_t
+convert(bf16 *out, const T *in, int n, cudaStream_t stream)
+{
+    convert_kernel<<<ceil_div(n, CONVERT_THREADS), CONVERT_THREADS, 0, stream>>>(out, in, n);
+    return cudaGetLastError();
+}
+
+/* ---- the card's read bandwidth ---- */
+
+enum { READ_THREADS = 512, READ_UNROLL = 8 };
+
+/* Reads n pieces of 16 bytes once, eight of them in flight a thread, and does as little with them as will
+ * keep the compiler from leaving them out. A few blocks a multiprocessor, which stride over all of it. */
+static __global__ void
+__launch_bounds__(READ_THREADS) read_kernel(unsigned *sink /* (1) */, const uint4 *data /* (n) */, size_t n)
+{
+    size_t step = (size_t)gridDim.x * READ_THREADS;
+    unsigned all = 0;
+
+    for (size_t i = (size_t)blockIdx.x * READ_THREADS + threadIdx.x; i < n; i += step * READ_UNROLL) {
+        uint4 v[READ_UNROLL];
+
+#pragma unroll
+        for (int u = 0; u < READ_UNROLL; u++)
+            v[u] = i + u * step < n ? __ldcs(data + i + u * step) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int u = 0; u < READ_UNROLL; u++)
+            all |= v[u].x ^ v[u].y ^ v[u].z ^ v[u].w;
+    }
+    if (all == 0)
+        *sink = 1; /* never, with weights */
+}
+
+#endif

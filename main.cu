@@ -1,0 +1,373 @@
+/* main.cu: arguments -> open -> loop. Plain C, which nvcc compiles too: with nvcc the program has both
+ * engines, without it only the CPU's.
+ *
+ * What can fail fails in this order: arguments, files, device. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* sigaction, isatty with -std=c11 */
+#endif
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "chat.h"
+#include "cpu.h"
+#include "safetensors.h"
+
+#ifdef __CUDACC__
+#include "model.cuh"
+#define GPU_ENGINE &model_engine
+#else
+#define GPU_ENGINE NULL
+#endif
+
+enum { DONE = 0, FAILED = 1, WRONG_USAGE = 2, INTERRUPTED = 130 };
+
+typedef struct {
+    const char *model_dir;
+    const char *device; /* "gpu", "cpu" or NULL: choose */
+    const char *prompt; /* -i, or NULL: talk */
+    const char *system; /* -y, or NULL */
+    int thinking, limit, context, bench, verbose;
+    Sampler sampler;
+} Options;
+
+static const char usage[] =
+    "usage: " MODEL_NAME " <model_dir> [options]\n"
+    "\n"
+    "  -r <int>     reasoning mode, 0 (default) = no thinking, 1 = thinking\n"
+    "  -s <int>     random seed, default: from the clock\n"
+    "  -k <int>     top-k, default %d; 0 = off\n"
+    "  -t <float>   temperature in [0, inf), default %g; 0 = greedy\n"
+    "  -p <float>   top-p (nucleus) in [0, 1], default %g\n"
+    "  -i <string>  answer this prompt and exit; - reads all of standard input\n"
+    "  -y <string>  system prompt, default none\n"
+    "  -n <int>     most tokens in a reply, default: as many as fit\n"
+    "  -c <int>     context length, default %d, at most %d\n"
+    "  -d <string>  device: gpu, cpu; default: gpu if there is one\n"
+    "  -b <int>     1 = benchmark this machine and exit\n"
+    "  -v <int>     1 = print token ids and timings to stderr\n"
+    "\n"
+    "<model_dir> holds model.safetensors, and what export.py makes of the tokenizer beside it:\n"
+    "tokenizer.bin, template_user.txt, template_user_thinking.txt, template_system.txt and\n"
+    "template_system_thinking.txt.\n";
+
+#ifdef __GNUC__
+__attribute__((format(printf, 2, 3), noreturn))
+#endif
+static void
+die(int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    fprintf(stderr, MODEL_NAME ": ");
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(status);
+}
+
+/* Arguments */
+
+/* The whole of value as a number from low to high, or wrong usage. */
+static long long
+parse_integer(const char *flag, const char *value, long long low, long long high)
+{
+    char *end;
+    long long number;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    if (!*value || isspace((unsigned char)*value) || *end || errno || number < low || number > high)
+        die(WRONG_USAGE, "%s %s: must be a whole number from %lld to %lld", flag, value, low, high);
+    return number;
+}
+
+/* Likewise from 0 to high. strtof takes more than that: white space, hexadecimal, inf, nan. */
+static float
+parse_float(const char *flag, const char *value, float high, const char *range)
+{
+    char *end;
+    float number = strtof(value, &end);
+
+    if (!*value || *end || value[strspn(value, "+-.0123456789eE")] || !(number >= 0 && number <= high))
+        die(WRONG_USAGE, "%s %s: must be a number in %s", flag, value, range);
+    return number;
+}
+
+static Options
+parse_arguments(int argc, char **argv)
+{
+    Options o;
+    struct timespec now;
+
+    memset(&o, 0, sizeof o);
+    if (argc < 2) {
+        fprintf(stderr, usage, DEFAULT_TOP_K, DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_CONTEXT,
+                MAX_CONTEXT);
+        exit(WRONG_USAGE);
+    }
+    if (argv[1][0] == '-')
+        die(WRONG_USAGE, "%s: the model directory comes first; without arguments the usage is shown",
+            argv[1]);
+    o.model_dir = argv[1];
+    o.limit = INT_MAX;
+    o.context = DEFAULT_CONTEXT;
+    o.sampler.temperature = DEFAULT_TEMPERATURE;
+    o.sampler.top_k = DEFAULT_TOP_K;
+    o.sampler.top_p = DEFAULT_TOP_P;
+    clock_gettime(CLOCK_REALTIME, &now);
+    sampler_seed(&o.sampler, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+
+    for (int i = 2; i < argc; i += 2) {
+        const char *flag = argv[i], *value = argv[i + 1]; /* argv[argc] is NULL */
+        if (flag[0] != '-' || !flag[1] || flag[2] || !strchr("rsktpiyncdbv", flag[1]))
+            die(WRONG_USAGE, "%s: unknown option; without arguments the usage is shown", flag);
+        if (!value)
+            die(WRONG_USAGE, "%s: needs a value", flag);
+        switch (flag[1]) {
+        case 'r':
+            o.thinking = (int)parse_integer(flag, value, 0, 1);
+            break;
+        case 's':
+            sampler_seed(&o.sampler, (uint64_t)parse_integer(flag, value, LLONG_MIN, LLONG_MAX));
+            break;
+        case 'k':
+            o.sampler.top_k = (int)parse_integer(flag, value, 0, INT_MAX);
+            break;
+        case 't':
+            o.sampler.temperature = parse_float(flag, value, FLT_MAX, "[0, inf)");
+            break;
+        case 'p':
+            o.sampler.top_p = parse_float(flag, value, 1, "[0, 1]");
+            break;
+        case 'i':
+            if (!*value)
+                die(WRONG_USAGE, "-i: the prompt is empty");
+            o.prompt = value;
+            break;
+        case 'y':
+            o.system = value;
+            break;
+        case 'n':
+            o.limit = (int)parse_integer(flag, value, 1, INT_MAX);
+            break;
+        case 'c':
+            o.context = (int)parse_integer(flag, value, 1, MAX_CONTEXT);
+            break;
+        case 'd':
+            if (strcmp(value, "gpu") && strcmp(value, "cpu"))
+                die(WRONG_USAGE, "-d %s: must be gpu or cpu", value);
+            o.device = value;
+            break;
+        case 'b':
+            o.bench = (int)parse_integer(flag, value, 0, 1);
+            break;
+        case 'v':
+            o.verbose = (int)parse_integer(flag, value, 0, 1);
+            break;
+        }
+    }
+    return o;
+}
+
+/* Opening */
+
+/* Ctrl-C during a reply ends the reply; elsewhere, or when the first has not been obeyed yet, the program.
+ * There is no colour to take back: see Screen. */
+static void
+on_interrupt(int number)
+{
+    (void)number;
+    if (chat_phase == REPLYING) {
+        chat_phase = STOPPING;
+        return;
+    }
+    ssize_t ignored = isatty(STDIN_FILENO) ? write(STDERR_FILENO, "\n", 1) : 0;
+    (void)ignored;
+    _exit(INTERRUPTED);
+}
+
+static void
+catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART; /* a write that it interrupts goes on */
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, NULL);
+    action.sa_handler = SIG_IGN; /* a reader that has gone is an error of the write */
+    sigaction(SIGPIPE, &action, NULL);
+}
+
+/* Is this stream a terminal whose user wants colour? (no-color.org) */
+static int
+wants_colour(int fd)
+{
+    const char *no_color = getenv("NO_COLOR");
+
+    return isatty(fd) && !(no_color && *no_color);
+}
+
+/* Tokenizer and templates; and the weights, for a moment, so that a broken file is reported before a missing
+ * device. */
+static void
+open_files(Chat *chat, const Options *o)
+{
+    Safetensors weights;
+    struct stat status;
+    char path[4096];
+    const char *error;
+
+    if (stat(o->model_dir, &status))
+        die(FAILED, "%s: %s", o->model_dir, strerror(errno));
+    if (!S_ISDIR(status.st_mode))
+        die(FAILED, "%s: not a directory; the model directory comes first", o->model_dir);
+    if ((error = chat_open(chat, o->model_dir)) || (error = tokenizer_fits(&chat->tokenizer, VOCAB)))
+        die(FAILED, "%s", error);
+    snprintf(path, sizeof path, "%s/model.safetensors", o->model_dir);
+    if ((error = safetensors_open(&weights, path)))
+        die(FAILED, "%s", error);
+    safetensors_close(&weights);
+    chat->system = o->system;
+    chat->thinking = o->thinking;
+    chat->limit = o->limit;
+    chat->context = o->context;
+    chat->verbose = o->verbose;
+    chat->sampler = o->sampler;
+    chat->screen.bold = wants_colour(STDOUT_FILENO);
+    chat->screen.dim = wants_colour(STDERR_FILENO);
+}
+
+/* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line that says why.
+ */
+static const Engine *
+choose_engine(const char *device)
+{
+    const Engine *gpu = GPU_ENGINE;
+    const char *reason;
+
+    if (device && !strcmp(device, "cpu"))
+        return &cpu_engine;
+    reason = gpu ? gpu->probe() : "this build has no GPU engine: nvcc was not found";
+    if (!reason)
+        return gpu;
+    if (device)
+        die(FAILED, "-d gpu: %s", reason);
+    fprintf(stderr, "(no GPU: %s; using the CPU)\n", reason);
+    return &cpu_engine;
+}
+
+/* Talking */
+
+/* Answers a turn. Returns an exit status: FAILED if the turn was refused, INTERRUPTED after a Ctrl-C. */
+static int
+answer(Chat *chat, const Text *text)
+{
+    const char *error = chat_say(chat, text->text, text->n);
+
+    if (error) {
+        fprintf(stderr, MODEL_NAME ": %s\n", error);
+        return FAILED;
+    }
+    if ((error = chat_reply(chat)))
+        die(FAILED, "%s", error);
+    return chat->interrupted ? INTERRUPTED : DONE;
+}
+
+/* Answers -i. */
+static int
+answer_prompt(Chat *chat, const char *prompt)
+{
+    Text text = {NULL, 0, 0};
+    const char *error =
+        strcmp(prompt, "-") ? chat_append(&text, prompt, strlen(prompt)) : chat_read_all(stdin, &text);
+    int status;
+
+    if (error)
+        die(FAILED, "%s", error);
+    if (text.n == 0)
+        die(FAILED, "-i -: standard input is empty");
+    status = answer(chat, &text);
+    chat_text_free(&text);
+    return status;
+}
+
+/* Answers turn by turn until the input ends. At a terminal a refused or interrupted turn is nothing to leave
+ * for; in a pipe the first sets the exit status and the second ends it all. */
+static int
+converse(Chat *chat)
+{
+    int terminal = isatty(STDIN_FILENO), status = DONE;
+    const char *colour = chat->screen.dim ? COLOR_PROMPT : "", *reset = chat->screen.dim ? COLOR_RESET : "";
+    const char *error;
+    ChatInput input = CHAT_NOTHING;
+    Text text = {NULL, 0, 0};
+
+    if (terminal)
+        fprintf(
+            stderr,
+            "A line is a turn; \"\"\" opens and closes a block of lines; /clear starts over; Ctrl-C stops "
+            "a reply; Ctrl-D ends.\n");
+    while (input != CHAT_END && status != INTERRUPTED) {
+        if (terminal)
+            fprintf(stderr, "%s> %s", colour, reset);
+        if ((error = chat_read(stdin, &text, terminal ? ". " : "", &input)))
+            die(FAILED, "%s", error);
+        if (input == CHAT_CLEAR)
+            chat_clear(chat);
+        if (input == CHAT_TURN) {
+            int outcome = answer(chat, &text);
+            if (outcome != DONE && !terminal)
+                status = outcome;
+        }
+    }
+    if (terminal)
+        fputc('\n', stderr);
+    chat_text_free(&text);
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    Options o = parse_arguments(argc, argv);
+    Chat chat;
+    const char *error;
+    int status = DONE;
+
+    catch_signals();
+    open_files(&chat, &o);
+    chat.engine = choose_engine(o.device);
+    if ((error = chat.engine->open(&chat.model, o.model_dir, o.context, o.verbose)))
+        die(FAILED, "%s", error);
+    if (o.thinking && sampler_wants(&o.sampler) == 1)
+        fprintf(stderr, "(greedy thinking may go round in circles; the model card advises -t 0.6)\n");
+    if (o.verbose)
+        fprintf(stderr, "seed %lld\n", (long long)o.sampler.state);
+    if (o.bench) {
+        if ((error = bench(chat.engine, chat.model, o.context)))
+            die(FAILED, "%s", error);
+        if (fflush(stdout) || ferror(stdout))
+            die(FAILED, "standard output: the figures could not be written");
+    } else {
+        status = o.prompt ? answer_prompt(&chat, o.prompt) : converse(&chat);
+    }
+    chat.engine->close(chat.model);
+    chat_close(&chat);
+    return status;
+}

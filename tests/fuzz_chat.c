@@ -1,0 +1,157 @@
+/* Fuzzes what chat.h does with bytes that others wrote: templates, the conversation, what the model says.
+ *
+ * An input is up to four fields, ended by a byte 0x1E each: template_user, template_system, the system
+ * prompt, and what is typed; every other turn typed is taken for a reply. */
+#include "toy_tokenizer.h"
+#include "../chat.h"
+
+#include <stdint.h>
+
+#define HOLDS(condition)                                                                   \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition); \
+            abort();                                                                       \
+        }                                                                                  \
+    } while (0)
+
+static Text
+field(const uint8_t **data, const uint8_t *end)
+{
+    const uint8_t *stop = *data;
+    Text text = {NULL, 0, 0};
+
+    while (stop < end && *stop != 0x1E)
+        stop++;
+    HOLDS(!chat_append(&text, (const char *)*data, (size_t)(stop - *data)));
+    *data = stop < end ? stop + 1 : end;
+    return text;
+}
+
+/* How many control tokens are in these ids? */
+static int
+controls(const Tokens *ids)
+{
+    int n = 0;
+
+    for (int i = 0; i < ids->n; i++)
+        n += ids->id[i] >= IM_START;
+    return n;
+}
+
+/* A template is what its pieces are when %s stands between them. */
+static int
+cut(Template *t, int texts)
+{
+    Text joined = {NULL, 0, 0};
+
+    if (chat_template_cut(t, "fuzz", texts))
+        return 0;
+    for (int i = 0; i <= texts; i++) {
+        HOLDS(!i || !chat_append(&joined, "%s", 2));
+        HOLDS(!chat_append(&joined, t->piece[i].text, t->piece[i].n));
+    }
+    HOLDS(joined.n == t->file.n && !memcmp(joined.text, t->file.text, joined.n));
+    chat_text_free(&joined);
+    return 1;
+}
+
+/* Text that came from a reader and goes to a screen: plain, it gets through unchanged if it is UTF-8. */
+static void
+show(const Text *text, int bold)
+{
+    char *written;
+    size_t size, broken = 0;
+    Screen s;
+
+    memset(&s, 0, sizeof s);
+    s.out = open_memstream(&written, &size);
+    s.err = stderr;
+    s.bold = bold;
+    for (size_t i = 0; i < text->n; i += 3)
+        HOLDS(!chat_write(&s, text->text + i, text->n - i < 3 ? (int)(text->n - i) : 3));
+    HOLDS(!chat_write_end(&s));
+    fclose(s.out);
+    HOLDS(size > 0 && written[size - 1] == '\n');
+    for (size_t i = 0; i < text->n;) {
+        int left = text->n - i < 4 ? (int)(text->n - i) : 4;
+        int length = chat_utf8((const unsigned char *)text->text + i, left);
+        HOLDS(length <= left && length >= -3);
+        broken += length <= 0;
+        i += length > 0 ? (size_t)length : length < 0 ? (size_t)-length : text->n - i;
+    }
+    if (!bold && !broken)
+        HOLDS(size - text->n <= 1 && !memcmp(written, text->text, text->n));
+    for (size_t i = 0; i < size;) {
+        int length = chat_utf8((const unsigned char *)written + i, size - i < 4 ? (int)(size - i) : 4);
+        HOLDS(length > 0);
+        i += (size_t)length;
+    }
+    free(written);
+    chat_text_free(&s.speech);
+    chat_text_free(&s.thought);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *end = data + size;
+    Text system, typed, text = {NULL, 0, 0};
+    ChatInput kind = CHAT_NOTHING;
+    int turns = 0, in_templates, in_text = 0;
+    Chat c;
+
+    memset(&c, 0, sizeof c);
+    tokenizer_open(&c.tokenizer, "");
+    c.context = 1 << 20;
+    c.limit = INT_MAX;
+    c.screen.err = stderr;
+    for (int i = 0; i < 2; i++) {
+        c.templates[i][0].file = field(&data, end);
+        c.templates[i][1].file = c.templates[i][0].file;
+    }
+    system = field(&data, end);
+    typed = field(&data, end);
+    HOLDS(!chat_append(&system, "", 1));
+    c.system = system.n > 1 ? system.text : NULL;
+    if (cut(&c.templates[0][0], 1) && cut(&c.templates[0][1], 1) && cut(&c.templates[1][0], 2) &&
+        cut(&c.templates[1][1], 2) && typed.n > 0) {
+        FILE *in = fmemopen(typed.text, typed.n, "rb");
+        while (!chat_read(in, &text, "", &kind) && kind != CHAT_END) {
+            if (kind == CHAT_CLEAR)
+                chat_clear(&c);
+            if (kind != CHAT_TURN)
+                continue;
+            HOLDS(text.n > 0);
+            show(&text, turns % 2);
+            if (turns++ % 2 && c.n > 0) {
+                chat_text_free(&c.turns[c.n - 1].reply);
+                HOLDS(!chat_append(&c.turns[c.n - 1].reply, text.text, text.n));
+            } else
+                HOLDS(!chat_say(&c, text.text, text.n));
+        }
+        fclose(in);
+        /* Control tokens come from the templates, and from the thoughts of replies. */
+        if (c.n > 0) {
+            HOLDS(!chat_sequence(&c, 0, &c.ids));
+            in_templates = controls(&c.ids);
+            for (int i = 0; i < c.n - 1; i++)
+                for (const char *at = c.turns[i].reply.text,
+                                *stop = c.turns[i].reply.n ? at + c.turns[i].reply.n : at;
+                     c.turns[i].reply.n && (at = chat_find(at, stop, "<think>")); at++)
+                    in_text++;
+            for (int i = 0; i < c.n; i++)
+                c.turns[i].user.n = c.turns[i].reply.n = 0;
+            c.system = c.system ? "" : NULL;
+            HOLDS(!chat_sequence(&c, 0, &c.ids));
+            HOLDS(in_templates >= controls(&c.ids) && in_templates <= controls(&c.ids) + in_text);
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        memset(&c.templates[i][1].file, 0, sizeof c.templates[i][1].file); /* it is that of [0] */
+    chat_text_free(&text);
+    chat_text_free(&system);
+    chat_text_free(&typed);
+    chat_close(&c);
+    return 0;
+}

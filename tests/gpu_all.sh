@@ -1,0 +1,109 @@
+#!/bin/bash
+# gpu_all.sh [DIR]: everything that needs a card, in one call of a few minutes: builds what it runs into DIR
+# (default build-gpu), writes random models of both shapes, asks Hugging Face for references, compares, runs
+# compute-sanitizer, measures, and prints a table last. Exit status 1 if anything failed.
+#
+# Needs nvcc, compute-sanitizer, gcc, and a python3 with torch and transformers; no network. Full logs are in
+# $OUT if that is set, otherwise in DIR.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+dir=${1:-build-gpu}
+logs=${OUT:-$dir}
+PATH=$PATH:/usr/local/cuda/bin
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-8} OMP_WAIT_POLICY=passive HF_HUB_OFFLINE=1 TRANSFORMERS_VERBOSITY=error
+arch=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .)
+if [ -z "$arch" ]; then
+    echo "gpu_all.sh: skipped: nvidia-smi lists no card"
+    exit 77
+fi
+rm -rf "$dir"
+mkdir -p "$dir" "$logs"
+results=$dir/results
+: >"$results"
+
+# step NAME COMMAND...: runs it, keeps its output as NAME.log, notes status and seconds.
+step() {
+    local name=$1 begin=$SECONDS status
+    shift
+    "$@" >"$logs/$name.log" 2>&1
+    status=$?
+    echo "$name $status $((SECONDS - begin))" >>"$results"
+    return $status
+}
+
+# compile NAME SOURCE [FLAG...]
+compile() {
+    local name=$1 source=$2
+    shift 2
+    step "build-$name" nvcc -std=c++17 -O3 -gencode="arch=compute_$arch,code=sm_$arch" -Xptxas -v \
+        -Xcompiler=-Wall,-Wextra,-Werror,-fopenmp -Werror all-warnings "$@" -I. "$source" -o "$dir/$name" -lcublas
+}
+
+# model NAME [FLAG...]: a random model and its references.
+model() {
+    local name=$1
+    shift
+    step "build-random-$name" gcc -std=gnu11 -O2 -fopenmp -Wall -Wextra "$@" tests/random_model.c -o "$dir/random-$name" -lm &&
+        step "write-$name" "$dir/random-$name" "$dir/model-$name" &&
+        step "reference-$name" python3 tests/parity_reference.py "$dir/model-$name" "$dir/reference-$name"
+}
+
+# No kernel may use local memory: neither spills nor a stack.
+no_spills() {
+    grep -h -B 1 "bytes stack frame" "$logs"/build-*.log | grep -v " 0 bytes stack frame, 0 bytes spill stores" |
+        grep -B 1 "bytes stack frame"
+    [ $? -eq 1 ]
+}
+
+# Both engines in one program; each has its own type for bf16.
+printf '#define bf16 cpu_bf16\n#include "cpu.h"\n#undef bf16\n#include "tests/parity.c"\n' >"$dir/parity.cu"
+
+compile parity-real "$dir/parity.cu" &
+compile parity-tiny "$dir/parity.cu" -DQWEN600_TINY &
+compile test-real tests/test_gpu.cu &
+compile test-tiny tests/test_gpu.cu -DQWEN600_TINY &
+compile failures tests/test_gpu_failures.cu &
+compile bench tests/bench_prefill.cu &
+model real &
+model tiny -DQWEN600_TINY &
+wait
+step no-spills no_spills
+
+step parity-real "$dir/parity-real" "$dir/model-real" "$dir/reference-real" -d gpu -n 1000 &
+step parity-tiny "$dir/parity-tiny" "$dir/model-tiny" "$dir/reference-tiny" -d gpu -n 1000 0 1 7 64 4096 &
+step test-real "$dir/test-real" "$dir/model-real" &
+step test-tiny "$dir/test-tiny" &
+step failures "$dir/failures" &
+for tool in memcheck racecheck synccheck initcheck; do
+    step "sanitizer-$tool" timeout 300 compute-sanitizer --tool $tool --error-exitcode 1 "$dir/test-tiny" -s &
+done
+wait
+step bench "$dir/bench" "$dir/model-real" -o
+
+failed=0
+for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny bench; do
+    echo "== $log"
+    tail -n 40 "$logs/$log.log" 2>/dev/null
+done
+for tool in memcheck racecheck synccheck initcheck; do
+    echo "== sanitizer-$tool: $(grep -a SUMMARY "$logs/sanitizer-$tool.log")"
+done
+while read -r name status _; do
+    if [ "$status" != 0 ] && [ "$status" != 77 ]; then
+        failed=1
+        echo "== FAILED $name (status $status)"
+        grep -a -v "^ptxas\|bytes stack frame" "$logs/$name.log" | head -n 15
+    fi
+done <"$results"
+echo
+printf '%-24s %-8s %8s\n' step result seconds
+while read -r name status seconds; do
+    case $status in
+    0) result=pass ;;
+    77) result=skipped ;;
+    *) result=FAIL ;;
+    esac
+    printf '%-24s %-8s %8s\n' "$name" $result "$seconds"
+done <"$results"
+echo "all: ${SECONDS} s on $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)"
+exit $failed

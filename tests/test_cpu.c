@@ -1,0 +1,542 @@
+/* cpu.h, on a small model with random weights that is made on the spot.
+ *
+ * Hugging Face is the truth, and k and v that are rounded to bf16 keep exact logits from being compared with
+ * it: where one of them lies between two bf16 numbers, the last bit of a sum decides which it becomes, and
+ * every layer after that multiplies the difference. (Hugging Face in float32 and in float64 are 2e-4 apart
+ * then.) So there are two steps: a forward pass in double precision, written here, equals Hugging Face's
+ * float32 logits when it rounds nothing; and cpu.h equals that forward pass when this takes the k and v of
+ * cpu.h's cache, each of which must be its own k or v, rounded. */
+#ifndef QWEN600_TINY
+#define QWEN600_TINY
+#endif
+#include <stddef.h>
+
+static size_t worth = 1 << 20; /* fewer products stay on one thread, which is nearly all of this model */
+#define CPU_WORTH worth
+#include "../cpu.h"
+#include "random_model.h"
+#include "test.h"
+
+#include "data/cpu_golden.h"
+
+#include <sys/resource.h>
+
+enum { SEED = 1, CONTEXT = 110, GROUP = HEADS / KV_HEADS };
+
+static char dir[] = "/tmp/test_cpu.XXXXXX", wide_dir[] = "/tmp/test_cpu.XXXXXX";
+static int tokens[CONTEXT];
+static int length = 101; /* of the sequence: beyond a block of tokens, a tile of positions, a chunk of 64 */
+
+/* ---- the forward pass in double precision ---- */
+
+static double naive_k[LAYERS][CONTEXT][KV_DIM], naive_v[LAYERS][CONTEXT][KV_DIM];
+static double worst_rounding; /* how far a cached number is from what it should be the rounding of, less half
+                                 of the distance between neighbouring bf16 numbers; relative to the head */
+
+static double
+value(const Tensor *tensor, size_t i)
+{
+    return cpu_float(((const cpu_bf16 *)tensor->data)[i]);
+}
+
+static void
+naive_matrix(double *out, const double *in, const Tensor *w, int rows, int columns)
+{
+    for (int r = 0; r < rows; r++) {
+        double even = 0, odd = 0;
+
+        for (int c = 0; c < columns; c += 2) {
+            even += value(w, (size_t)r * columns + c) * in[c];
+            odd += value(w, (size_t)r * columns + c + 1) * in[c + 1];
+        }
+        out[r] = even + odd;
+    }
+}
+
+static void
+naive_norm(double *out, const double *in, const Tensor *w, int n)
+{
+    double square = 0;
+
+    for (int i = 0; i < n; i++)
+        square += in[i] * in[i] / n;
+    for (int i = 0; i < n; i++)
+        out[i] = in[i] / sqrt(square + 1e-6) * value(w, i);
+}
+
+/* Dimensions i and i + 64 are the real and the imaginary part of a number that is turned. */
+static void
+naive_turn(double *head, int pos)
+{
+    for (int i = 0; i < HEAD_DIM / 2; i++) {
+        double angle = pos / pow(1e6, i / (HEAD_DIM / 2.0)), real = head[i],
+               imaginary = head[i + HEAD_DIM / 2];
+
+        head[i] = cos(angle) * real - sin(angle) * imaginary;
+        head[i + HEAD_DIM / 2] = sin(angle) * real + cos(angle) * imaginary;
+    }
+}
+
+/* Replaces a head's k or v by what the cache holds, which has to be the same, rounded. */
+static void
+naive_cached(double *head, const cpu_bf16 *cached)
+{
+    double rms = 0;
+
+    for (int i = 0; i < HEAD_DIM; i++)
+        rms += head[i] * head[i] / HEAD_DIM;
+    for (int i = 0; i < HEAD_DIM; i++) {
+        double rounded = cpu_float(cached[i]), half_step = ldexp(1, ilogb(head[i]) - 8);
+        double excess = (fabs(rounded - head[i]) - half_step) / sqrt(rms);
+
+        if (!(excess <= worst_rounding))
+            worst_rounding = excess;
+        head[i] = rounded;
+    }
+}
+
+/* Logits (vocab) of the token at pos, after naive_forward() for all positions before. With an engine, k and v
+ * are taken from its cache. */
+static void
+naive_forward(const Safetensors *s, const Cpu *engine, int pos, double *logits)
+{
+    static double x[HIDDEN], h[HIDDEN], q[Q_DIM], attention[Q_DIM], gate[INTERMEDIATE], up[INTERMEDIATE];
+
+    for (int i = 0; i < HIDDEN; i++)
+        x[i] = value(&s->embed, (size_t)tokens[pos] * HIDDEN + i);
+    for (int l = 0; l < LAYERS; l++) {
+        const Tensor *w = s->layer[l];
+
+        naive_norm(h, x, &w[INPUT_NORM], HIDDEN);
+        naive_matrix(q, h, &w[Q_PROJ], Q_DIM, HIDDEN);
+        naive_matrix(naive_k[l][pos], h, &w[K_PROJ], KV_DIM, HIDDEN);
+        naive_matrix(naive_v[l][pos], h, &w[V_PROJ], KV_DIM, HIDDEN);
+        for (int head = 0; head < KV_HEADS; head++) {
+            double *k = naive_k[l][pos] + head * HEAD_DIM, *v = naive_v[l][pos] + head * HEAD_DIM;
+
+            naive_norm(k, k, &w[K_NORM], HEAD_DIM);
+            naive_turn(k, pos);
+            if (engine != NULL) {
+                size_t at = (((size_t)l * KV_HEADS + head) * engine->context + pos) * HEAD_DIM;
+
+                naive_cached(k, engine->k_cache + at);
+                naive_cached(v, engine->v_cache + at);
+            }
+        }
+        for (int head = 0; head < HEADS; head++) {
+            double *mine = q + head * HEAD_DIM, *out = attention + head * HEAD_DIM, p[CONTEXT], sum = 0;
+            int theirs = head / GROUP * HEAD_DIM;
+
+            naive_norm(mine, mine, &w[Q_NORM], HEAD_DIM);
+            naive_turn(mine, pos);
+            for (int t = 0; t <= pos; t++) {
+                p[t] = 0;
+                for (int i = 0; i < HEAD_DIM; i++)
+                    p[t] += mine[i] * naive_k[l][t][theirs + i] / sqrt(HEAD_DIM);
+                sum += p[t] = exp(p[t]);
+            }
+            for (int i = 0; i < HEAD_DIM; i++) {
+                out[i] = 0;
+                for (int t = 0; t <= pos; t++)
+                    out[i] += p[t] / sum * naive_v[l][t][theirs + i];
+            }
+        }
+        naive_matrix(h, attention, &w[O_PROJ], HIDDEN, Q_DIM);
+        for (int i = 0; i < HIDDEN; i++)
+            x[i] += h[i];
+
+        naive_norm(h, x, &w[POST_NORM], HIDDEN);
+        naive_matrix(gate, h, &w[GATE_PROJ], INTERMEDIATE, HIDDEN);
+        naive_matrix(up, h, &w[UP_PROJ], INTERMEDIATE, HIDDEN);
+        for (int i = 0; i < INTERMEDIATE; i++)
+            gate[i] *= up[i] / (1 + exp(-gate[i]));
+        naive_matrix(h, gate, &w[DOWN_PROJ], HIDDEN, INTERMEDIATE);
+        for (int i = 0; i < HIDDEN; i++)
+            x[i] += h[i];
+    }
+    if (logits != NULL) {
+        naive_norm(h, x, &s->norm, HIDDEN);
+        naive_matrix(logits, h, &s->embed, VOCAB, HIDDEN);
+    }
+}
+
+/* ---- helpers ---- */
+
+static Cpu *
+open_engine(const char *where, int context)
+{
+    void *engine = NULL;
+    const char *error = cpu_engine.open(&engine, where, context, 0);
+
+    if (error != NULL) {
+        fprintf(stderr, "%s\n", error);
+        exit(1);
+    }
+    return (Cpu *)engine;
+}
+
+/* Decodes tokens[pos] and puts the logits in the order of the ids. */
+static void
+decode(Cpu *m, int pos, float *logits)
+{
+    static Candidate all[VOCAB];
+
+    CHECK(cpu_engine.decode(m, tokens[pos], pos, 0, all) == NULL);
+    for (int i = 0; i < VOCAB; i++)
+        logits[all[i].id] = all[i].logit;
+}
+
+static double
+distance(const float *x, const double *y, int n)
+{
+    double difference = 0, norm = 0;
+
+    for (int i = 0; i < n; i++) {
+        difference += (x[i] - y[i]) * (x[i] - y[i]);
+        norm += y[i] * y[i];
+    }
+    return sqrt(difference / norm);
+}
+
+static void
+set_threads(int n)
+{
+#ifdef _OPENMP
+    omp_set_num_threads(n);
+#endif
+    (void)n;
+}
+
+/* ---- the tests ---- */
+
+static void
+the_double_precision_forward_equals_hugging_face_in_float32(const Safetensors *s)
+{
+    static double logits[VOCAB];
+    int g = 0;
+
+    for (int pos = 0; g < GOLDEN_POSITIONS && pos < length; pos++) {
+        double some[GOLDEN_IDS], norm = 0;
+
+        naive_forward(s, NULL, pos, pos == golden[g].pos ? logits : NULL);
+        if (pos != golden[g].pos)
+            continue;
+        for (int i = 0; i < GOLDEN_IDS; i++)
+            some[i] = logits[i * (VOCAB / GOLDEN_IDS)];
+        for (int i = 0; i < VOCAB; i++)
+            norm += logits[i] * logits[i];
+        printf("position %d: double precision to Hugging Face %.1e\n", pos,
+               distance(golden[g].logit, some, GOLDEN_IDS));
+        CHECK(distance(golden[g].logit, some, GOLDEN_IDS) < 2e-6);
+        CHECK(fabs(sqrt(norm) / golden[g].norm - 1) < 2e-6);
+        g++;
+    }
+}
+
+/* With each build of the inner loops. */
+static void
+the_engine_equals_the_double_precision_forward_at_every_position(const Safetensors *s, Cpu *m)
+{
+    static float logits[VOCAB];
+    static double exact[VOCAB];
+    double worst = 0;
+
+    worst_rounding = 0;
+    for (int pos = 0; pos < length; pos++) {
+        double d;
+
+        decode(m, pos, logits);
+        naive_forward(s, m, pos, exact);
+        d = distance(logits, exact, VOCAB);
+        if (!(d <= worst))
+            worst = d;
+    }
+    printf("vector units %s: worst distance %.1e, worst rounding of the cache %.1e\n", m->units, worst,
+           worst_rounding);
+    CHECK(worst < 1e-5);
+    CHECK(worst_rounding < 1e-5);
+}
+
+/* A wrong angle, norm or head moves the logits by far more than rounding k and v does. */
+static void
+the_engine_is_near_hugging_face(Cpu *m)
+{
+    static float logits[VOCAB];
+
+    for (int g = 0; g < GOLDEN_POSITIONS && golden[g].pos < length; g++) {
+        double some[GOLDEN_IDS];
+        int best = 0;
+
+        cpu_engine.prefill(m, tokens, golden[g].pos, 0);
+        decode(m, golden[g].pos, logits);
+        for (int i = 0; i < GOLDEN_IDS; i++)
+            some[i] = logits[i * (VOCAB / GOLDEN_IDS)];
+        for (int i = 1; i < VOCAB; i++)
+            if (logits[i] > logits[best])
+                best = i;
+        CHECK(distance(golden[g].logit, some, GOLDEN_IDS) < 5e-3);
+        CHECK(best == golden[g].best);
+    }
+}
+
+/* The bound is zero: logits are the same to the last bit however a prompt is cut up. The greedy tokens are
+ * then the same too. */
+static void
+prefill_in_any_chunks_equals_single_steps(Cpu *m)
+{
+    const int chunks[] = {1, 7, 64, length - 1};
+    static float steps[VOCAB], logits[VOCAB];
+
+    for (int pos = 0; pos < length; pos++)
+        decode(m, pos, steps);
+    for (int c = 0; c < 4; c++) {
+        Cpu *other = open_engine(dir, CONTEXT);
+
+        for (int at = 0; at < length - 1; at += chunks[c]) {
+            int left = length - 1 - at, n = left < chunks[c] ? left : chunks[c];
+
+            CHECK(cpu_engine.prefill(other, tokens + at, n, at) == NULL);
+        }
+        decode(other, length - 1, logits);
+        CHECK(memcmp(logits, steps, sizeof steps) == 0);
+        cpu_engine.close(other);
+    }
+}
+
+static void
+a_prefix_is_reused_and_what_follows_is_overwritten(Cpu *m)
+{
+    const int prefix = length * 2 / 5, end = length * 9 / 10;
+    static float fresh[VOCAB], reused[VOCAB];
+    Cpu *other = open_engine(dir, CONTEXT);
+
+    CHECK(cpu_engine.prefill(m, tokens, length, 0) == NULL);
+    for (int i = prefix; i < end; i++)
+        tokens[i] = random_token(1000 + i);
+    CHECK(cpu_engine.prefill(m, tokens + prefix, end - 1 - prefix, prefix) == NULL);
+    decode(m, end - 1, reused);
+    CHECK(cpu_engine.prefill(other, tokens, end - 1, 0) == NULL);
+    decode(other, end - 1, fresh);
+    CHECK(memcmp(fresh, reused, sizeof fresh) == 0);
+    for (int i = prefix; i < end; i++)
+        tokens[i] = random_token(i);
+    cpu_engine.close(other);
+}
+
+static void
+the_context_can_be_filled_to_its_last_position_and_no_further(Cpu *longer)
+{
+    const int all = length * 2 / 3;
+    static float there[VOCAB], here[VOCAB];
+    Cpu *m = open_engine(dir, all);
+    Candidate best;
+
+    CHECK(cpu_engine.prefill(m, tokens, all - 1, 0) == NULL);
+    decode(m, all - 1, here);
+    CHECK(cpu_engine.prefill(longer, tokens, all - 1, 0) == NULL);
+    decode(longer, all - 1, there);
+    CHECK(memcmp(here, there, sizeof here) == 0);
+
+    CHECK(cpu_engine.decode(m, 0, all, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, 0, -1, 1, &best) != NULL);
+    CHECK(cpu_engine.prefill(m, tokens, 2, all - 1) != NULL);
+    CHECK(cpu_engine.prefill(m, tokens, all + 1, 0) != NULL);
+    CHECK(cpu_engine.prefill(m, tokens, 0, all) == NULL); /* nothing, at the end */
+    cpu_engine.close(m);
+}
+
+static void
+a_token_outside_the_vocabulary_is_refused(Cpu *m)
+{
+    int wrong[2] = {0, VOCAB};
+    Candidate best;
+
+    CHECK(cpu_engine.decode(m, -1, 0, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, VOCAB, 0, 1, &best) != NULL);
+    CHECK(cpu_engine.prefill(m, wrong, 2, 0) != NULL);
+}
+
+static void
+logits_do_not_depend_on_the_number_of_threads(Cpu *m)
+{
+    static const int threads[] = {2, 3, 8};
+    static float one[VOCAB], many[VOCAB];
+
+    set_threads(1);
+    worth = 1; /* every loop is spread over the threads */
+    CHECK(cpu_engine.prefill(m, tokens, length - 1, 0) == NULL);
+    decode(m, length - 1, one);
+    for (int i = 0; i < 3; i++) {
+        set_threads(threads[i]);
+        CHECK(cpu_engine.prefill(m, tokens, length - 1, 0) == NULL);
+        decode(m, length - 1, many);
+        CHECK(memcmp(one, many, sizeof one) == 0);
+    }
+    worth = 1 << 20;
+}
+
+static int
+by_logit_then_id(const void *left, const void *right)
+{
+    const Candidate *a = (const Candidate *)left, *b = (const Candidate *)right;
+
+    if (a->logit != b->logit)
+        return a->logit > b->logit ? -1 : 1;
+    return a->id - b->id;
+}
+
+static void
+the_k_best_are_the_first_k_of_a_full_sort(Cpu *m)
+{
+    static const int many[] = {1, 2, 3, 20, 1000, VOCAB - 1, VOCAB};
+    static Candidate sorted[VOCAB], best[VOCAB];
+    static float logits[VOCAB];
+
+    for (int levels = 1; levels <= 1 << 20; levels *= 32) { /* all the same, many ties, nearly none */
+        for (int i = 0; i < VOCAB; i++) {
+            logits[i] = (float)(random_bits((uint64_t)i) % (uint64_t)levels) - (float)(levels / 2);
+            if (logits[i] == 0 && i % 2)
+                logits[i] = -0.0f; /* equals 0 */
+            sorted[i].id = i;
+            sorted[i].logit = logits[i];
+        }
+        qsort(sorted, VOCAB, sizeof *sorted, by_logit_then_id);
+        for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+            int k = many[i], same = 1;
+
+            memset(best, 0xff, sizeof best);
+            cpu_best(logits, k, best);
+            for (int j = 0; j < k; j++)
+                same &= best[j].id == sorted[j].id && best[j].logit == sorted[j].logit;
+            CHECK(same);
+            CHECK(k == VOCAB || best[k].id == -1); /* and nothing behind them was written */
+        }
+    }
+
+    CHECK(cpu_engine.decode(m, tokens[0], 0, 0, sorted) == NULL); /* 0 = all */
+    CHECK(cpu_engine.decode(m, tokens[0], 0, DEFAULT_TOP_K, best) == NULL);
+    CHECK(memcmp(sorted, best, DEFAULT_TOP_K * sizeof *best) == 0);
+    for (int i = 1; i < VOCAB; i++)
+        if (by_logit_then_id(&sorted[i - 1], &sorted[i]) >= 0)
+            CHECK(!"all candidates are in order");
+}
+
+static void
+a_float32_file_is_converted(Cpu *m)
+{
+    static float narrow[VOCAB], wide[VOCAB];
+    Cpu *other = open_engine(wide_dir, CONTEXT);
+
+    CHECK(cpu_engine.prefill(m, tokens, 10, 0) == NULL);
+    CHECK(cpu_engine.prefill(other, tokens, 10, 0) == NULL);
+    decode(m, 10, narrow);
+    decode(other, 10, wide);
+    CHECK(memcmp(narrow, wide, sizeof narrow) == 0);
+    cpu_engine.close(other);
+}
+
+static void
+what_cannot_be_opened_is_one_line(void)
+{
+    void *engine = &engine;
+    const char *error = cpu_engine.open(&engine, "/nowhere", CONTEXT, 0);
+
+    CHECK(error != NULL && strstr(error, "/nowhere") != NULL && strchr(error, '\n') == NULL);
+    CHECK(engine == NULL);
+    error = cpu_engine.open(&engine, dir, 0, 0);
+    CHECK(error != NULL && strstr(error, "-c") != NULL);
+    error = cpu_engine.open(&engine, dir, MAX_CONTEXT + 1, 0);
+    CHECK(error != NULL && strstr(error, "-c") != NULL);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void
+too_little_memory_is_one_line_with_the_figure_and_the_flag(void)
+{
+    struct rlimit before, little;
+    unsigned long long pages = 0;
+    void *engine = &engine;
+    const char *error = NULL;
+    FILE *statm = fopen("/proc/self/statm", "r");
+
+    if (statm == NULL || fscanf(statm, "%llu", &pages) != 1)
+        return;
+    fclose(statm);
+    getrlimit(RLIMIT_AS, &before);
+    little.rlim_cur = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (20 << 20); /* the cache alone takes 32 MB */
+    little.rlim_max = before.rlim_max;
+    if (setrlimit(RLIMIT_AS, &little) != 0)
+        return;
+    error = cpu_engine.open(&engine, dir, MAX_CONTEXT, 0);
+    setrlimit(RLIMIT_AS, &before);
+    CHECK(error != NULL && strstr(error, "-c") != NULL && strstr(error, "MB") != NULL);
+    CHECK(engine == NULL);
+}
+#endif
+
+static void
+remove_model(const char *where)
+{
+    char path[64];
+
+    snprintf(path, sizeof path, "%s/model.safetensors", where);
+    remove(path);
+    snprintf(path, sizeof path, "%s/config.json", where);
+    remove(path);
+    remove(where);
+}
+
+int
+main(void)
+{
+    Safetensors weights;
+    const char *error, *preloaded = getenv("LD_PRELOAD");
+    Cpu *m;
+
+    if (preloaded != NULL && strstr(preloaded, "vgpreload") != NULL)
+        length = 10; /* valgrind takes a hundred times as long */
+    for (int i = 0; i < CONTEXT; i++)
+        tokens[i] = random_token(i);
+    if (mkdtemp(dir) == NULL || mkdtemp(wide_dir) == NULL) {
+        perror("mkdtemp");
+        return 1;
+    }
+    if ((error = random_model_write(dir, DTYPE_BF16, SEED)) != NULL ||
+        (error = random_model_write(wide_dir, DTYPE_F32, SEED)) != NULL) {
+        fprintf(stderr, "%s\n", error);
+        return 1;
+    }
+    {
+        char path[64];
+
+        snprintf(path, sizeof path, "%s/model.safetensors", dir);
+        CHECK(safetensors_open(&weights, path) == NULL);
+    }
+    m = open_engine(dir, CONTEXT);
+
+    the_double_precision_forward_equals_hugging_face_in_float32(&weights);
+    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
+    m->dot = cpu_dot_any;
+    m->mix = cpu_mix_any;
+    m->units = "any";
+    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
+    cpu_choose_units(m);
+    the_engine_is_near_hugging_face(m);
+    prefill_in_any_chunks_equals_single_steps(m);
+    a_prefix_is_reused_and_what_follows_is_overwritten(m);
+    the_context_can_be_filled_to_its_last_position_and_no_further(m);
+    a_token_outside_the_vocabulary_is_refused(m);
+    logits_do_not_depend_on_the_number_of_threads(m);
+    the_k_best_are_the_first_k_of_a_full_sort(m);
+    a_float32_file_is_converted(m);
+    what_cannot_be_opened_is_one_line();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    too_little_memory_is_one_line_with_the_figure_and_the_flag();
+#endif
+
+    cpu_engine.close(m);
+    safetensors_close(&weights);
+    remove_model(dir);
+    remove_model(wide_dir);
+    return test_result();
+}

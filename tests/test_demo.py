@@ -1,0 +1,121 @@
+"""make demo from a copy of the sources, as from a clean clone: through a pipe, and typed at a terminal."""
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DEADLINE = 180  # seconds, of which the build takes most
+
+
+def piped(folder, text, *arguments):
+    return subprocess.run(["make", "demo", *arguments], cwd=folder, input=text.encode(), timeout=DEADLINE,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+class Terminal:
+    """A program at a terminal of its own."""
+
+    def __init__(self, folder, *command):
+        self.output = ""
+        self.child, self.fd = pty.fork()
+        if self.child == 0:
+            os.chdir(folder)
+            os.execvp(command[0], command)
+
+    def read_until(self, text):
+        """Reads until the output that nobody has waited for yet holds this text; None: to the end."""
+        end = time.monotonic() + DEADLINE
+        seen = ""
+        while text is None or text not in seen:
+            ready, _, _ = select.select([self.fd], [], [], end - time.monotonic())
+            assert ready, "waited in vain for %r; there is %r" % (text, seen)
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                data = b""  # how Linux says that the other side is closed
+            if not data:
+                assert text is None, "ended before %r; there is %r" % (text, seen)
+                break
+            seen += data.decode("utf-8", "replace")
+        self.output += seen
+        return seen
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def status(self):
+        """The exit status, or the signal's number made negative."""
+        self.read_until(None)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+
+def test_three_piped_lines_get_three_replies(folder):
+    done = piped(folder, "What is RMSNorm?\nMy name is Ada.\nWhat is my name?\n", "ARGS=-t 0")
+    stdout, stderr = done.stdout.decode(), done.stderr.decode()
+    replies = [line for line in stdout.split("\n") if line]
+    assert done.returncode == 0, stderr
+    assert len(replies) == 3, stdout
+    assert "Ada" in replies[-1], stdout
+    assert "qwen600-tiny" in stderr, "the build speaks on stderr: " + stderr
+    assert os.path.exists(os.path.join(folder, "build-demo", "qwen600-tiny"))
+    assert not os.path.exists(os.path.join(folder, "build")), "the demo builds into its own folder"
+
+
+def test_arguments_are_passed_on(folder):
+    done = piped(folder, "", "ARGS=-i 'What is a KV cache?' -t 0")
+    direct = subprocess.run(["build-demo/qwen600-tiny", "models/tiny", "-i", "What is a KV cache?", "-t", "0"],
+                            cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0 and done.stdout == direct.stdout != b"", done.stderr
+    assert piped(folder, "", "ARGS=-t abc").returncode != 0, "a wrong flag fails"
+
+
+def test_chat_at_a_terminal(folder):
+    terminal = Terminal(folder, "make", "demo", "ARGS=-t 0")
+    terminal.read_until("> ")
+    terminal.type("My name is Ada.\n")
+    terminal.read_until("> ")
+    terminal.type("What is my name?\n")
+    assert "Ada" in terminal.read_until("> ")
+    terminal.type("\x04")
+    assert terminal.status() == 0, terminal.output
+
+
+def test_interrupt_at_the_prompt_is_no_error_of_make(folder):
+    terminal = Terminal(folder, "make", "demo")
+    terminal.read_until("> ")
+    terminal.type("\x03")
+    assert terminal.status() in (130, -signal.SIGINT), terminal.output
+    assert "***" not in terminal.output, terminal.output
+
+
+def test_without_a_working_nvcc_one_line_says_so(folder):
+    for name, nvcc in ("missing", "/nowhere/nvcc"), ("broken", "/bin/false"):
+        done = subprocess.run(["cmake", "-B", "build-" + name, "-DBUILD_TESTING=OFF"], cwd=folder,
+                              env={**os.environ, "CUDACXX": nvcc}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              encoding="utf-8")
+        assert done.returncode == 0, done.stdout
+        assert len(re.findall("no GPU engine: %s .*" % nvcc, done.stdout)) == 1, done.stdout
+        assert "rror" not in done.stdout, done.stdout
+
+
+if __name__ == "__main__":
+    if not shutil.which("make"):
+        print("skipped: no make")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = os.path.join(scratch, "qwen600")
+        shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("build", "build-*", ".git", "__pycache__"))
+        for variable in "MAKEFLAGS", "MAKELEVEL":
+            os.environ.pop(variable, None)
+        for name, test in list(globals().items()):
+            if name.startswith("test_"):
+                test(copy)
+                print(name, "ok", flush=True)

@@ -1,0 +1,760 @@
+/* test_gpu [-s] [MODEL_DIR]: how the GPU engine behaves on a card; skipped, visibly, where there is none.
+ *
+ * Runs on a model with random weights of the shape it is built for, written to a temporary directory unless
+ * MODEL_DIR has one. The references are cpu.h and, for single kernels, sums in double precision here;
+ * distances to Hugging Face are tests/parity.c's. -s is a short run, for compute-sanitizer. */
+#define bf16 cpu_bf16
+#include "../cpu.h"
+#undef bf16
+#include "../model.cuh"
+
+#include "random_model.h"
+#include "test.h"
+
+/* The distance of two rows of logits is ||x - y|| / ||y||. The GPU rounds what goes into a product to bf16, 8
+ * bits, so a distance below 1e-2 is rounding, and a mistake is far above. */
+static const double BOUND = 1e-2;
+
+static char directory[3000];
+static int context_limit = 8192;
+
+/* ---- helpers ---- */
+
+static void
+must(const char *error)
+{
+    if (error != NULL) {
+        fprintf(stderr, "test_gpu: %s\n", error);
+        exit(1);
+    }
+}
+
+static void
+must(cudaError_t e)
+{
+    must(model_error(e, "a call of the test("));
+}
+
+static void *
+open_engine(const Engine *engine, int context)
+{
+    void *state;
+
+    must(engine->open(&state, directory, context, 0));
+    return state;
+}
+
+static int *
+some_tokens(int n)
+{
+    int *tokens = (int *)malloc(n * sizeof *tokens);
+
+    for (int i = 0; i < n; i++)
+        tokens[i] = random_token(i);
+    return tokens;
+}
+
+typedef struct {
+    Candidate sorted[VOCAB];
+    float logit[VOCAB]; /* by id */
+} Logits;
+
+/* All logits after `token` at `pos`; checks that they are a permutation of the vocabulary, best first. */
+static void
+all_logits(const Engine *engine, void *state, int token, int pos, Logits *out)
+{
+    int ordered = 1, complete = 1;
+
+    must(engine->decode(state, token, pos, 0, out->sorted));
+    for (int i = 0; i < VOCAB; i++)
+        out->logit[i] = NAN;
+    for (int i = 0; i < VOCAB; i++) {
+        const Candidate *c = &out->sorted[i];
+
+        ordered &= i == 0 || cpu_before(c[-1], c[0]);
+        complete &= c->id >= 0 && c->id < VOCAB && isfinite(c->logit);
+        if (complete)
+            out->logit[c->id] = c->logit;
+    }
+    CHECK(ordered);
+    CHECK(complete);
+}
+
+static double
+distance(const Logits *x, const Logits *y)
+{
+    double difference = 0, norm = 0;
+
+    for (int i = 0; i < VOCAB; i++) {
+        double d = (double)x->logit[i] - y->logit[i];
+
+        difference += d * d;
+        norm += (double)y->logit[i] * y->logit[i];
+    }
+    return sqrt(difference / norm);
+}
+
+static int
+same_bits(const Logits *x, const Logits *y)
+{
+    return memcmp(x->sorted, y->sorted, sizeof x->sorted) == 0;
+}
+
+/* The same greedy token, or one that the error explains. */
+static int
+same_best(const Logits *x, const Logits *y)
+{
+    double error = 0;
+
+    for (int i = 0; i < VOCAB; i++)
+        error = fmax(error, fabs((double)x->logit[i] - y->logit[i]));
+    return x->sorted[0].id == y->sorted[0].id || y->sorted[0].logit - y->sorted[1].logit < 2 * error;
+}
+
+static Logits *
+logits_alloc(void)
+{
+    return (Logits *)calloc(1, sizeof(Logits));
+}
+
+static float
+bf16_to_float(uint16_t bits)
+{
+    uint32_t word = (uint32_t)bits << 16;
+    float value;
+
+    memcpy(&value, &word, sizeof value);
+    return value;
+}
+
+static uint16_t
+float_to_bf16(float value)
+{
+    uint32_t word;
+
+    memcpy(&word, &value, sizeof word);
+    return safetensors_round(word);
+}
+
+/* Number i of a sequence of mean 0 and deviation 1, near enough to normal. */
+static float
+random_normal(uint64_t i)
+{
+    uint64_t bits = random_bits(i);
+    float sum = 0;
+
+    for (int j = 0; j < 4; j++, bits >>= 16)
+        sum += (float)(bits & 0xffff) / 65536 - 0.5f;
+    return sum * 1.7320508f;
+}
+
+static uint16_t *
+random_bf16(size_t n, float deviation, uint64_t seed)
+{
+    uint16_t *v = (uint16_t *)malloc(n * sizeof *v);
+
+    for (size_t i = 0; i < n; i++)
+        v[i] = float_to_bf16(deviation * random_normal((seed << 40) + i));
+    return v;
+}
+
+template <typename T>
+static T *
+to_device(const T *host, size_t n)
+{
+    T *device;
+
+    must(cudaMalloc(&device, n * sizeof *device));
+    must(cudaMemcpy(device, host, n * sizeof *device, cudaMemcpyHostToDevice));
+    return device;
+}
+
+/* ---- the attention kernel ---- */
+
+/* out (HEAD_DIM) = softmax(q . k / sqrt(HEAD_DIM)) . v over n positions, in double precision. */
+static void
+plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_t *v, int n)
+{
+    double *p = (double *)malloc(n * sizeof *p), highest = -INFINITY, sum = 0;
+
+    for (int j = 0; j < n; j++) {
+        p[j] = 0;
+        for (int i = 0; i < HEAD_DIM; i++)
+            p[j] += (double)bf16_to_float(q[i]) * bf16_to_float(k[(size_t)j * HEAD_DIM + i]);
+        p[j] /= sqrt((double)HEAD_DIM);
+        highest = fmax(highest, p[j]);
+    }
+    memset(out, 0, HEAD_DIM * sizeof *out);
+    for (int j = 0; j < n; j++) {
+        p[j] = exp(p[j] - highest);
+        sum += p[j];
+    }
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < HEAD_DIM; i++)
+            out[i] += p[j] / sum * bf16_to_float(v[(size_t)j * HEAD_DIM + i]);
+    free(p);
+}
+
+/* Scores of deviation 2: some keys count a hundred times as much as others, so a key too many, too few or in
+ * the wrong place shows, which it would not with the flat attention of a random model. What lies beyond the
+ * last position is NaN, and so is the output before it is written. */
+static double
+attention_error(int n, int pos)
+{
+    const int context = pos + n + 70;
+    const size_t cache = (size_t)KV_HEADS * context * HEAD_DIM;
+    uint16_t *qkv = random_bf16((size_t)n * QKV_DIM, 2, 1), *k = random_bf16(cache, 1, 2),
+             *v = random_bf16(cache, 1, 3), *out = (uint16_t *)malloc((size_t)n * Q_DIM * sizeof *out);
+    double worst = 0;
+
+    for (int head = 0; head < KV_HEADS; head++)
+        for (size_t i = (size_t)(pos + n) * HEAD_DIM; i < (size_t)context * HEAD_DIM; i++)
+            k[(size_t)head * context * HEAD_DIM + i] = v[(size_t)head * context * HEAD_DIM + i] = 0x7fff;
+    memset(out, 0xff, (size_t)n * Q_DIM * sizeof *out);
+
+    uint16_t *device_qkv = to_device(qkv, (size_t)n * QKV_DIM), *device_k = to_device(k, cache),
+             *device_v = to_device(v, cache), *device_out = to_device(out, (size_t)n * Q_DIM);
+    must(attention_open());
+    must(attention((bf16 *)device_out, (bf16 *)device_qkv, (bf16 *)device_k, (bf16 *)device_v, n, pos,
+                   context, 0));
+    must(cudaMemcpy(out, device_out, (size_t)n * Q_DIM * sizeof *out, cudaMemcpyDeviceToHost));
+
+    for (int row = 0; row < n; row++)
+        for (int head = 0; head < HEADS; head++) {
+            double expected[HEAD_DIM], difference = 0, norm = 0;
+            size_t at = (size_t)(head / GROUP) * context * HEAD_DIM;
+
+            plain_attention(expected, qkv + (size_t)row * QKV_DIM + head * HEAD_DIM, k + at, v + at,
+                            pos + row + 1);
+            for (int i = 0; i < HEAD_DIM; i++) {
+                double d = bf16_to_float(out[(size_t)row * Q_DIM + head * HEAD_DIM + i]) - expected[i];
+
+                difference += d * d;
+                norm += expected[i] * expected[i];
+            }
+            if (!(sqrt(difference / norm) <= worst))
+                worst = sqrt(difference / norm);
+        }
+    cudaFree(device_qkv);
+    cudaFree(device_k);
+    cudaFree(device_v);
+    cudaFree(device_out);
+    free(qkv);
+    free(k);
+    free(v);
+    free(out);
+    return worst;
+}
+
+static void
+attention_equals_a_sum_in_double_precision(int brief)
+{
+    static const int shape[][2] = {/* n, pos */
+                                   {1, 0},  {1, 31}, {70, 3},  {1, 64},   {2, 62},   {63, 0},
+                                   {64, 0}, {65, 1}, {128, 0}, {129, 33}, {1, 1500}, {33, 1000}};
+    double worst = 0;
+
+    for (int i = 0; i < (brief ? 3 : (int)(sizeof shape / sizeof *shape)); i++) {
+        double error = attention_error(shape[i][0], shape[i][1]);
+
+        if (!(error <= 6e-3))
+            fprintf(stderr, "attention of %d tokens at %d: distance %.2e\n", shape[i][0], shape[i][1], error);
+        CHECK(error <= 6e-3); /* two roundings to bf16: of the probabilities, of the result */
+        worst = fmax(worst, error);
+    }
+    printf("attention: greatest distance to double precision %.2e\n", worst);
+}
+
+/* ---- the k best ---- */
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+    const Candidate *x = (const Candidate *)a, *y = (const Candidate *)b;
+
+    return cpu_before(*x, *y) ? -1 : 1;
+}
+
+/* Logits of only a few values, so nearly all are ties; both zeros, which are equal; infinities. */
+static void
+k_best_equal_a_full_sort_with_the_lower_id_first(void)
+{
+    static const float values[] = {1.5f, -2, 0.0f, -0.0f, 3e38f, -1e-40f, -INFINITY, 1.5f, INFINITY};
+    static const int ks[] = {1, 2, 20, 64, 65, 1000, VOCAB};
+    float *logits = (float *)malloc(VOCAB * sizeof *logits);
+    Candidate *expected = (Candidate *)malloc(VOCAB * sizeof *expected);
+    Candidate *actual = (Candidate *)malloc(VOCAB * sizeof *actual);
+    Sort s;
+
+    for (int id = 0; id < VOCAB; id++) {
+        logits[id] = values[random_bits(id) % (sizeof values / sizeof *values)];
+        expected[id].id = id;
+        expected[id].logit = logits[id];
+    }
+    qsort(expected, VOCAB, sizeof *expected, compare_candidates);
+
+    float *device_logits = to_device(logits, VOCAB);
+    must(sort_size(&s));
+    must(cudaMalloc(&s.id, VOCAB * sizeof *s.id));
+    must(cudaMalloc(&s.sorted_id, VOCAB * sizeof *s.sorted_id));
+    must(cudaMalloc(&s.sorted_logit, VOCAB * sizeof *s.sorted_logit));
+    must(cudaMalloc(&s.candidates, VOCAB * sizeof *s.candidates));
+    must(cudaMalloc(&s.scratch, s.scratch_bytes));
+    must(count(s.id, 0));
+    for (int k : ks) {
+        int equal = 1;
+
+        if (k > VOCAB)
+            continue;
+        must(cudaMemset(s.candidates, 0xff, VOCAB * sizeof *s.candidates));
+        must(sort_best(&s, device_logits, k, 0));
+        must(cudaMemcpy(actual, s.candidates, VOCAB * sizeof *actual, cudaMemcpyDeviceToHost));
+        for (int i = 0; i < k; i++)
+            equal &= actual[i].id == expected[i].id && actual[i].logit == expected[i].logit;
+        CHECK(equal);
+        CHECK(k == VOCAB || actual[k].id == -1); /* nothing beyond the k */
+    }
+    cudaFree(device_logits);
+    cudaFree(s.id);
+    cudaFree(s.sorted_id);
+    cudaFree(s.sorted_logit);
+    cudaFree(s.candidates);
+    cudaFree(s.scratch);
+    free(logits);
+    free(expected);
+    free(actual);
+}
+
+/* Gives each group of eight neighbours in the vocabulary the embedding of its first: eight equal logits. */
+static void
+tie_embeddings(const char *dir)
+{
+    char path[4000];
+    Safetensors file;
+    uint16_t *map;
+    int fd;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    must(safetensors_open(&file, path));
+    fd = open(path, O_RDWR);
+    map = (uint16_t *)mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(map != MAP_FAILED);
+    uint16_t *embed = map + ((const uint16_t *)file.embed.data - (const uint16_t *)file.map);
+    for (int id = 0; id < VOCAB; id++)
+        if (id % 8)
+            memcpy(embed + (size_t)id * HIDDEN, embed + (size_t)(id / 8 * 8) * HIDDEN,
+                   HIDDEN * sizeof *embed);
+    munmap(map, file.size);
+    close(fd);
+    safetensors_close(&file);
+}
+
+static void
+decode_gives_the_first_k_of_all(const char *dir, int ties)
+{
+    static const int ks[] = {1, 2, 7, 20, 63, 64, 65, 1000, VOCAB};
+    Candidate *best = (Candidate *)malloc(VOCAB * sizeof *best);
+    Logits *all = logits_alloc();
+    void *gpu;
+
+    must(model_engine.open(&gpu, dir, 64, 0));
+    for (int pos = 0; pos < 3; pos++) {
+        all_logits(&model_engine, gpu, random_token(pos), pos, all);
+        CHECK(!ties || all->sorted[0].logit == all->sorted[7].logit);
+        for (int k : ks) {
+            if (k > VOCAB)
+                continue;
+            must(model_engine.decode(gpu, random_token(pos), pos, k, best));
+            CHECK(memcmp(best, all->sorted, k * sizeof *best) == 0);
+        }
+    }
+    model_close(gpu);
+    free(best);
+    free(all);
+}
+
+static void
+decode_gives_the_lower_id_first_among_equals(void)
+{
+    static const char *const names[] = {"model.safetensors", "config.json"};
+    char dir[3100], path[4000];
+
+    snprintf(dir, sizeof dir, "%s/tied", directory);
+    must(random_model_write(dir, DTYPE_BF16, 2));
+    tie_embeddings(dir);
+    decode_gives_the_first_k_of_all(dir, 1);
+    for (const char *name : names) {
+        snprintf(path, sizeof path, "%s/%s", dir, name);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
+/* ---- the whole model ---- */
+
+static void
+logits_are_those_of_the_cpu(void)
+{
+    static const int positions[] = {0, 1, 2, 63, 64, 100, 1023, 1024, 2047, 2048, 4095, 8191};
+    int limit = context_limit < 1100 || LAYERS <= 4 ? context_limit : 1100; /* the CPU's time */
+    int *tokens = some_tokens(limit), at = 0;
+    void *gpu = open_engine(&model_engine, limit), *cpu = open_engine(&cpu_engine, limit);
+    Logits *ours = logits_alloc(), *theirs = logits_alloc();
+
+    for (int pos : positions) {
+        if (pos >= limit)
+            break;
+        must(model_engine.prefill(gpu, tokens + at, pos - at, at));
+        must(cpu_engine.prefill(cpu, tokens + at, pos - at, at));
+        all_logits(&model_engine, gpu, tokens[pos], pos, ours);
+        all_logits(&cpu_engine, cpu, tokens[pos], pos, theirs);
+        printf("position %5d: distance to the CPU %.2e\n", pos, distance(ours, theirs));
+        CHECK(distance(ours, theirs) <= BOUND);
+        CHECK(same_best(ours, theirs));
+        at = pos + 1;
+    }
+    model_close(gpu);
+    cpu_close(cpu);
+    free(tokens);
+    free(ours);
+    free(theirs);
+}
+
+static void
+prefill_in_any_chunks_gives_the_same(void)
+{
+    static const int chunks[] = {4096, 64, 7, 1};
+    int n = context_limit < 4200 ? 75 : 4150;
+    int *tokens = some_tokens(n + 1);
+    Logits *whole = logits_alloc(), *pieces = logits_alloc();
+
+    for (int chunk : chunks) {
+        void *gpu = open_engine(&model_engine, n + 1);
+
+        for (int at = 0; at < n; at += chunk)
+            must(model_engine.prefill(gpu, tokens + at, n - at < chunk ? n - at : chunk, at));
+        all_logits(&model_engine, gpu, tokens[n], n, chunk == 4096 ? whole : pieces);
+        model_close(gpu);
+        if (chunk == 4096)
+            continue;
+        printf("chunks of %4d: distance to chunks of 4096 %.2e\n", chunk, distance(pieces, whole));
+        CHECK(distance(pieces, whole) <= BOUND);
+        CHECK(same_best(pieces, whole));
+    }
+    free(tokens);
+    free(whole);
+    free(pieces);
+}
+
+/* What a conversation does: some tokens, a reply, then another text from a shared prefix on. */
+static void
+a_prefix_can_be_kept(void)
+{
+    const int n = context_limit < 300 ? 60 : 300, keep = n / 3;
+    int *tokens = some_tokens(2 * n);
+    void *used = open_engine(&model_engine, 2 * n), *fresh = open_engine(&model_engine, 2 * n);
+    Logits *a = logits_alloc(), *b = logits_alloc();
+
+    must(model_engine.prefill(used, tokens, n, 0));
+    for (int i = n; i < 2 * n; i++)
+        must(model_engine.decode(used, tokens[i], i, 1, a->sorted));
+    must(model_engine.prefill(used, tokens + n, n / 2, keep));
+    all_logits(&model_engine, used, tokens[0], keep + n / 2, a);
+
+    must(model_engine.prefill(fresh, tokens, keep, 0));
+    must(model_engine.prefill(fresh, tokens + n, n / 2, keep));
+    all_logits(&model_engine, fresh, tokens[0], keep + n / 2, b);
+    printf("a kept prefix: distance to a fresh start %.2e\n", distance(a, b));
+    CHECK(distance(a, b) <= BOUND);
+    CHECK(same_best(a, b));
+
+    /* From position 0 on, nothing is left of what went before: bit for bit. */
+    must(model_engine.prefill(used, tokens, keep, 0));
+    must(model_engine.prefill(used, tokens + n, n / 2, keep));
+    all_logits(&model_engine, used, tokens[0], keep + n / 2, a);
+    CHECK(same_bits(a, b));
+    model_close(used);
+    model_close(fresh);
+    free(tokens);
+    free(a);
+    free(b);
+}
+
+static void
+the_same_twice_gives_the_same_bits(void)
+{
+    const int n = context_limit < 300 ? 40 : 300;
+    int *tokens = some_tokens(n);
+    Logits *a = logits_alloc(), *b = logits_alloc();
+
+    for (int run = 0; run < 2; run++) {
+        void *gpu = open_engine(&model_engine, n + 40);
+        Candidate best = {tokens[0], 0};
+
+        must(model_engine.prefill(gpu, tokens, n, 0));
+        for (int i = 0; i < 30; i++)
+            must(model_engine.decode(gpu, best.id, n + i, 1, &best));
+        all_logits(&model_engine, gpu, best.id, n + 30, run == 0 ? a : b);
+        model_close(gpu);
+    }
+    CHECK(same_bits(a, b));
+    free(tokens);
+    free(a);
+    free(b);
+}
+
+static void
+the_context_can_be_filled_to_the_last_position(void)
+{
+    const int context = 131;
+    int *tokens = some_tokens(context + 1), bad = VOCAB, negative = -1;
+    void *gpu = open_engine(&model_engine, context), *cpu = open_engine(&cpu_engine, context);
+    Logits *ours = logits_alloc(), *theirs = logits_alloc();
+    Candidate best;
+
+    must(model_engine.prefill(gpu, tokens, context - 1, 0));
+    must(cpu_engine.prefill(cpu, tokens, context - 1, 0));
+    all_logits(&model_engine, gpu, tokens[context - 1], context - 1, ours);
+    all_logits(&cpu_engine, cpu, tokens[context - 1], context - 1, theirs);
+    CHECK(distance(ours, theirs) <= BOUND);
+    must(model_engine.prefill(gpu, tokens, context, 0));
+    must(model_engine.prefill(gpu, tokens, 0, context));
+
+    CHECK(model_engine.decode(gpu, tokens[0], context, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, tokens[0], -1, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, VOCAB, 0, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, -1, 0, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, 0, 0, -1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, 0, 0, VOCAB + 1, &best) != NULL);
+    CHECK(model_engine.prefill(gpu, tokens, context + 1, 0) != NULL);
+    CHECK(model_engine.prefill(gpu, tokens, 2, context - 1) != NULL);
+    CHECK(model_engine.prefill(gpu, &bad, 1, 0) != NULL);
+    CHECK(model_engine.prefill(gpu, &negative, 1, 0) != NULL);
+
+    /* A refused call changes nothing. */
+    all_logits(&model_engine, gpu, tokens[context - 1], context - 1, theirs);
+    CHECK(distance(ours, theirs) <= BOUND);
+    model_close(gpu);
+    cpu_close(cpu);
+    free(tokens);
+    free(ours);
+    free(theirs);
+}
+
+/* ---- files ---- */
+
+/* Writes `dir`/model.safetensors with the numbers of `file`, tensor by tensor as BF16, F16, F32, BF16, ... */
+static void
+write_mixed(const Safetensors *file, const char *dir)
+{
+    static const char *const names[DTYPES] = {"BF16", "F16", "F32"};
+    enum { TENSORS = LAYERS * LAYER_TENSORS + 2 };
+    char *header = (char *)malloc(TENSORS * 160 + 64), path[4000];
+    int used = sprintf(header, "{");
+    unsigned long long offset = 0, length;
+    FILE *out;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    out = fopen(path, "wb");
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < TENSORS; i++) {
+            int layer = i / LAYER_TENSORS, dtype = i % DTYPES;
+            int which = layer < LAYERS ? i % LAYER_TENSORS : i % LAYER_TENSORS == 0 ? EMBED : FINAL_NORM;
+            const Tensor *tensor = layer < LAYERS   ? &file->layer[layer][which]
+                                   : which == EMBED ? &file->embed
+                                                    : &file->norm;
+            const uint16_t *value = (const uint16_t *)tensor->data;
+
+            if (pass == 0) {
+                unsigned long long end = offset + tensor->count * (dtype == DTYPE_F32 ? 4 : 2);
+
+                used += sprintf(header + used, "%s\"", i ? "," : "");
+                used += sprintf(header + used, safetensors_table[which].name, layer);
+                used += sprintf(header + used, "\":{\"dtype\":\"%s\",\"shape\":[%d", names[dtype],
+                                safetensors_table[which].rows);
+                if (safetensors_table[which].columns)
+                    used += sprintf(header + used, ",%d", safetensors_table[which].columns);
+                used += sprintf(header + used, "],\"data_offsets\":[%llu,%llu]}", offset, end);
+                offset = end;
+                continue;
+            }
+            for (size_t j = 0; j < tensor->count; j++) {
+                float as_float = bf16_to_float(value[j]);
+                __half as_half = __float2half(as_float);
+
+                if (dtype == DTYPE_F32)
+                    fwrite(&as_float, 4, 1, out);
+                else
+                    fwrite(dtype == DTYPE_F16 ? (const void *)&as_half : &value[j], 2, 1, out);
+            }
+        }
+        if (pass == 0) {
+            used += sprintf(header + used, "}");
+            while (used % 8)
+                header[used++] = ' ';
+            length = used;
+            fwrite(&length, 8, 1, out);
+            fwrite(header, 1, used, out);
+        }
+    }
+    CHECK(fclose(out) == 0);
+    free(header);
+}
+
+static int
+uploaded(const Tensor *tensor, const bf16 *device)
+{
+    uint16_t *expected = (uint16_t *)malloc(tensor->count * 2),
+             *actual = (uint16_t *)malloc(tensor->count * 2);
+    int equal;
+
+    safetensors_bf16(tensor, 0, tensor->count, expected);
+    must(cudaMemcpy(actual, device, tensor->count * 2, cudaMemcpyDeviceToHost));
+    equal = memcmp(expected, actual, tensor->count * 2) == 0;
+    free(expected);
+    free(actual);
+    return equal;
+}
+
+/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it. */
+static void
+weights_arrive(const char *dir)
+{
+    char path[4000];
+    Safetensors file;
+    void *engine;
+    int equal = 1;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    must(safetensors_open(&file, path));
+    must(model_engine.open(&engine, dir, 16, 0));
+    Model *m = (Model *)engine;
+    for (int l = 0; l < LAYERS; l++)
+        for (int which = 0; which < LAYER_TENSORS; which++)
+            equal &= uploaded(&file.layer[l][which], *model_layer_field(&m->weights.layer[l], which));
+    CHECK(equal);
+    CHECK(uploaded(&file.embed, m->weights.embed));
+    CHECK(uploaded(&file.norm, m->weights.norm));
+    for (int l = 0; l < LAYERS; l++) {
+        const LayerWeights *w = &m->weights.layer[l];
+
+        CHECK(w->k_proj == w->q_proj + (size_t)Q_DIM * HIDDEN &&
+              w->v_proj == w->k_proj + (size_t)KV_DIM * HIDDEN);
+        CHECK(w->up_proj == w->gate_proj + (size_t)INTERMEDIATE * HIDDEN);
+    }
+    model_close(engine);
+    safetensors_close(&file);
+}
+
+static void
+files_of_every_dtype_arrive(void)
+{
+    char path[4000], mixed[3100];
+    Safetensors file;
+
+    weights_arrive(directory);
+    if (LAYERS > 4) {
+        printf("files of F16 and F32: left to the small shape\n");
+        return;
+    }
+    snprintf(path, sizeof path, "%s/model.safetensors", directory);
+    snprintf(mixed, sizeof mixed, "%s/mixed", directory);
+    must(safetensors_open(&file, path));
+    CHECK(mkdir(mixed, 0777) == 0);
+    write_mixed(&file, mixed);
+    safetensors_close(&file);
+    weights_arrive(mixed);
+    snprintf(path, sizeof path, "%s/model.safetensors", mixed);
+    unlink(path);
+    rmdir(mixed);
+}
+
+/* ---- measuring, and the end ---- */
+
+static void
+measurements_are_plausible(void *gpu)
+{
+    double rate = 0;
+
+    must(model_engine.bandwidth(gpu, &rate));
+    printf("read bandwidth: %.0f GB/s\n", rate * 1e-9);
+    CHECK(rate > 20e9 && rate < 50e12);
+    must(model_engine.profile(gpu, 5));
+}
+
+static __global__ void
+trap_kernel(void)
+{
+    asm("trap;");
+}
+
+/* The last test: this process has no card afterwards. */
+static void
+a_lost_device_is_one_line(void *gpu)
+{
+    int token = 1;
+    Candidate best;
+    const char *error;
+
+    trap_kernel<<<1, 1>>>();
+    cudaDeviceSynchronize();
+    error = model_engine.decode(gpu, token, 0, 1, &best);
+    CHECK(error != NULL && strstr(error, model_card) != NULL && strchr(error, '\n') == NULL);
+    printf("a lost device: %s\n", error);
+    CHECK(model_engine.prefill(gpu, &token, 1, 0) != NULL);
+    model_close(gpu);
+}
+
+int
+main(int argc, char **argv)
+{
+    int brief = argc > 1 && strcmp(argv[1], "-s") == 0, given = argc > 1 + brief;
+    const char *reason = model_probe();
+    char path[4000];
+    void *gpu;
+
+    if (reason != NULL) {
+        printf("skipped: %s\n", reason);
+        return 77;
+    }
+    printf("%s, %s\n", model_card, MODEL_NAME);
+    if (brief)
+        context_limit = 80;
+    if (given)
+        snprintf(directory, sizeof directory, "%s", argv[1 + brief]);
+    else {
+        snprintf(directory, sizeof directory, "%s/test_gpu.XXXXXX",
+                 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+        if (mkdtemp(directory) == NULL)
+            must(fail("cannot make %s", directory));
+        must(random_model_write(directory, DTYPE_BF16, 1));
+    }
+
+    attention_equals_a_sum_in_double_precision(brief);
+    k_best_equal_a_full_sort_with_the_lower_id_first();
+    logits_are_those_of_the_cpu();
+    prefill_in_any_chunks_gives_the_same();
+    a_prefix_can_be_kept();
+    the_same_twice_gives_the_same_bits();
+    the_context_can_be_filled_to_the_last_position();
+    if (!brief)
+        files_of_every_dtype_arrive();
+    decode_gives_the_first_k_of_all(directory, 0);
+    if (!brief) {
+        decode_gives_the_lower_id_first_among_equals();
+        gpu = open_engine(&model_engine, 64);
+        measurements_are_plausible(gpu);
+        a_lost_device_is_one_line(gpu);
+    }
+
+    if (!given) {
+        static const char *const names[] = {"model.safetensors", "config.json"};
+
+        for (const char *name : names) {
+            snprintf(path, sizeof path, "%s/%s", directory, name);
+            unlink(path);
+        }
+        rmdir(directory);
+    }
+    return test_result();
+}

@@ -1,0 +1,387 @@
+/* test_sampler.c: what sampler.h promises. Run from tests/; reads data/sampler_goldens.txt, which
+ * make_sampler_goldens.py made with Hugging Face's logits processors. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../sampler.h"
+#include "test.h"
+
+static Sampler
+sampler(float temperature, int top_k, float top_p, uint64_t seed)
+{
+    Sampler s;
+
+    s.temperature = temperature;
+    s.top_k = top_k;
+    s.top_p = top_p;
+    sampler_seed(&s, seed);
+    return s;
+}
+
+static int
+best_first(const void *left, const void *right)
+{
+    const Candidate *a = left, *b = right;
+
+    if (a->logit != b->logit)
+        return a->logit > b->logit ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* n candidates with normal-looking logits of the given spread, sorted as an engine hands them over. */
+static void
+random_candidates(Candidate *c, int n, float spread, uint64_t seed)
+{
+    Sampler s = sampler(1, 0, 1, seed);
+
+    for (int i = 0; i < n; i++) {
+        float sum = -6; /* of twelve uniform numbers: mean 0, variance 1 */
+
+        for (int k = 0; k < 12; k++)
+            sum += (float)(sampler_random(&s) >> 40) * 0x1p-24f;
+        c[i].id = i;
+        c[i].logit = sum * spread;
+    }
+    qsort(c, (size_t)n, sizeof *c, best_first);
+}
+
+/* ---- the kept tokens and their probabilities are those of Hugging Face ---- */
+
+static void
+test_goldens(void)
+{
+    enum { MOST = 1000 };
+    static Candidate all[MOST], c[MOST];
+    FILE *file = fopen("data/sampler_goldens.txt", "r");
+    char word[16];
+    int n = 0, cases = 0;
+
+    CHECK(file != NULL);
+    if (file == NULL)
+        return;
+    while (fscanf(file, "%15s", word) == 1) {
+        float temperature, top_p;
+        int top_k, expected, differences = 0, count;
+        Sampler s;
+
+        if (word[0] == '#') {
+            while ((count = fgetc(file)) != '\n' && count != EOF)
+                continue;
+        } else if (strcmp(word, "logits") == 0) {
+            CHECK(fscanf(file, "%d", &n) == 1 && n > 0 && n <= MOST);
+            for (int i = 0; i < n; i++) {
+                all[i].id = i;
+                CHECK(fscanf(file, "%f", &all[i].logit) == 1);
+            }
+            qsort(all, (size_t)n, sizeof *all, best_first);
+        } else {
+            CHECK(strcmp(word, "case") == 0);
+            CHECK(fscanf(file, "%f %d %f %d", &temperature, &top_k, &top_p, &expected) == 4);
+            s = sampler(temperature, top_k, top_p, 1);
+            memcpy(c, all, sizeof c);
+            if (sampler_wants(&s) > 0 && sampler_wants(&s) < n)
+                count = sampler_keep(&s, c, sampler_wants(&s)); /* what the engine would hand over */
+            else
+                count = sampler_keep(&s, c, n);
+            CHECK(count == expected);
+            for (int i = 0; i < expected; i++) { /* the file has them by id, we by probability */
+                double probability;
+                int id, k = 0;
+
+                CHECK(fscanf(file, "%d %lf", &id, &probability) == 2);
+                while (k < count && c[k].id != id)
+                    k++;
+                differences += k == count || fabs(c[k].logit - probability) > 2e-6 * probability;
+            }
+            CHECK(differences == 0);
+            cases++;
+        }
+    }
+    CHECK(cases == 30);
+    fclose(file);
+}
+
+/* ---- the edges of each setting ---- */
+
+static void
+test_wants_only_what_it_uses(void)
+{
+    Sampler s = sampler(0.6f, 20, 0.95f, 1);
+
+    CHECK(sampler_wants(&s) == 20);
+    s.top_k = VOCAB - 1;
+    CHECK(sampler_wants(&s) == VOCAB - 1);
+    s.top_k = VOCAB;
+    CHECK(sampler_wants(&s) == 0);
+    s.top_k = 0;
+    CHECK(sampler_wants(&s) == 0);
+    s.temperature = 0;
+    CHECK(sampler_wants(&s) == 1);
+    s = sampler(0.6f, 20, 0, 1);
+    CHECK(sampler_wants(&s) == 1);
+}
+
+static void
+test_temperature_zero_is_greedy(void)
+{
+    Candidate c[3] = {{7, 1.5f}, {2, 1.5f}, {9, 1}};
+    Sampler s = sampler(0, 20, 0.95f, 1);
+
+    CHECK(sampler_pick(&s, c, 3) == 7);
+    CHECK(s.state == 1); /* and draws no number */
+}
+
+static void
+test_top_k_keeps_exactly_k_of_equals(void)
+{
+    for (int n = 3; n <= 5; n++) {
+        Candidate c[5] = {{1, 2}, {3, 2}, {5, 2}, {6, 2}, {8, 2}};
+        Sampler s = sampler(1, 3, 1, 1);
+
+        CHECK(sampler_keep(&s, c, n) == 3);
+        CHECK(c[0].id == 1 && c[1].id == 3 && c[2].id == 5);
+        CHECK(fabsf(c[2].logit - 1 / 3.0f) < 1e-6f);
+    }
+}
+
+static void
+test_the_token_that_crosses_p_is_kept(void)
+{
+    static const struct {
+        float top_p;
+        int kept;
+    } cases[] = {{0, 1},     {0.24f, 1}, {0.25f, 1}, {0.26f, 2}, {0.5f, 2},
+                 {0.51f, 3}, {0.75f, 3}, {0.76f, 4}, {1, 4}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Candidate c[4] = {{0, 2}, {1, 2}, {2, 2}, {3, 2}}; /* each exactly 1/4 */
+        Sampler s = sampler(1, 0, cases[i].top_p, 1);
+        int kept = sampler_keep(&s, c, 4);
+
+        CHECK(kept == cases[i].kept);
+        CHECK(fabsf(c[kept - 1].logit - 1.0f / (float)kept) < 1e-6f);
+    }
+}
+
+static void
+test_top_p_one_keeps_even_the_impossible(void)
+{
+    Candidate c[2] = {{0, 0}, {1, -1000}};
+    Sampler s = sampler(1, 0, 1, 1);
+
+    CHECK(sampler_keep(&s, c, 2) == 2);
+    CHECK(c[0].logit == 1 && c[1].logit == 0);
+}
+
+static void
+test_extreme_temperatures_give_probabilities(void)
+{
+    static const float temperatures[] = {1e-45f, 1e-30f, 1e-3f, 1e3f, 3e38f, INFINITY};
+
+    for (size_t i = 0; i < sizeof temperatures / sizeof *temperatures; i++) {
+        Candidate c[4] = {{0, 300}, {1, 299.9f}, {2, -300}, {3, -3e30f}};
+        Sampler s = sampler(temperatures[i], 0, 1, 1);
+        double sum = 0;
+
+        CHECK(sampler_keep(&s, c, 4) == 4);
+        for (int k = 0; k < 4; k++) {
+            CHECK(c[k].logit >= 0 && c[k].logit <= 1);
+            sum += c[k].logit;
+        }
+        CHECK(fabs(sum - 1) < 1e-6);
+        if (temperatures[i] < 1e-3f)
+            CHECK(c[0].logit == 1);
+        if (temperatures[i] > 1e38f)
+            CHECK(fabsf(c[1].logit - 0.25f) < 1e-3f);
+    }
+}
+
+static void
+test_logits_that_are_no_numbers_do_no_harm(void)
+{
+    static const float values[] = {NAN, INFINITY, -INFINITY, 1, 0};
+
+    for (int i = 0; i < 5 * 5 * 5; i++) { /* every triple of them, in any order */
+        Candidate c[3] = {{0, values[i % 5]}, {1, values[i / 5 % 5]}, {2, values[i / 25]}};
+        Sampler s = sampler(0.6f, 0, 0.95f, (uint64_t)i);
+        Candidate kept[3];
+        double sum = 0;
+        int n, id;
+
+        memcpy(kept, c, sizeof c);
+        n = sampler_keep(&s, kept, 3);
+        CHECK(n >= 1 && n <= 3);
+        for (int k = 0; k < n; k++)
+            sum += kept[k].logit;
+        CHECK(fabs(sum - 1) < 1e-6);
+        id = sampler_pick(&s, c, 3);
+        CHECK(id >= 0 && id < 3);
+    }
+    {
+        Candidate c[3] = {{4, INFINITY}, {5, 3}, {6, NAN}};
+        Sampler s = sampler(1, 0, 1, 1);
+
+        CHECK(sampler_pick(&s, c, 3) == 4);
+    }
+}
+
+/* ---- the draws ---- */
+
+static void
+test_generator_is_splitmix64(void)
+{
+    /* java.util.SplittableRandom(1234567).nextLong(), an implementation by one of the paper's authors. */
+    static const uint64_t expected[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u,
+                                        4593380528125082431u, 16408922859458223821u};
+    Sampler s = sampler(1, 0, 1, 1234567);
+
+    for (int i = 0; i < 5; i++)
+        CHECK(sampler_random(&s) == expected[i]);
+}
+
+static void
+test_same_seed_same_tokens(void)
+{
+    Candidate all[50], c[50];
+    Sampler a = sampler(1, 0, 0.95f, 42), b = sampler(1, 0, 0.95f, 42), other = sampler(1, 0, 0.95f, 43);
+    int same = 0, unlike = 0;
+
+    random_candidates(all, 50, 1, 5);
+    for (int i = 0; i < 100; i++) {
+        int token;
+
+        memcpy(c, all, sizeof c);
+        token = sampler_pick(&a, c, 50);
+        memcpy(c, all, sizeof c);
+        same += sampler_pick(&b, c, 50) == token;
+        memcpy(c, all, sizeof c);
+        unlike += sampler_pick(&other, c, 50) != token;
+    }
+    CHECK(same == 100);
+    CHECK(unlike > 50);
+}
+
+/* What a chi-square variable of so many degrees of freedom exceeds at most once in a million times: the
+ * formula of Wilson and Hilferty (1931), which errs upward, by 7 % at 3 degrees and 1 % at 19. */
+static double
+chi_square_limit(int freedom)
+{
+    double v = 2.0 / (9 * freedom);
+
+    return freedom * pow(1 - v + 4.753424 * sqrt(v), 3);
+}
+
+enum { VARIED_STATE, VARIED_SEED };
+
+/* Pearson's chi-square of many draws against the exact probabilities at `exact_temperature`, divided by the
+ * limit: above 1 a right sampler would be once in a million times. Draws come from one generator, or each
+ * from the first number of the next seed. */
+static double
+chi_square(int how, float temperature, int top_k, float top_p, double exact_temperature)
+{
+    enum { N = 40, DRAWS = 100000 };
+    Candidate all[N], c[N];
+    Sampler s = sampler(temperature, top_k, top_p, 600);
+    double weight[N], total = 0, head = 0, sum = 0;
+    int counts[N] = {0}, n = top_k ? top_k : N, kept = 0, place[N];
+
+    random_candidates(all, N, 1.5f, 17);
+    for (int i = 0; i < n; i++)
+        total += weight[i] = exp((all[i].logit - (double)all[0].logit) / exact_temperature);
+    while (kept < n && head < top_p * total)
+        head += weight[kept++];
+    for (int i = 0; i < N; i++)
+        place[all[i].id] = i;
+    for (int i = 0; i < DRAWS; i++) {
+        if (how == VARIED_SEED)
+            sampler_seed(&s, (uint64_t)i);
+        memcpy(c, all, sizeof c);
+        counts[place[sampler_pick(&s, c, n)]]++;
+    }
+    for (int i = 0; i < N; i++) {
+        double expected = DRAWS * weight[i] / head;
+
+        if (i >= kept) {
+            if (counts[i] > 0)
+                return INFINITY; /* drew what cannot be drawn */
+            continue;
+        }
+        if (expected < 5) /* too rare for the statistic: the settings below avoid that */
+            return INFINITY;
+        sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+    }
+    return sum / chi_square_limit(kept - 1);
+}
+
+/* The seeds are fixed, so these results never change. Of all right samplers, four in a million would fail
+ * here. */
+static void
+test_draws_follow_the_probabilities(void)
+{
+    CHECK(chi_square(VARIED_STATE, 0.6f, 20, 0.95f, 0.6f) < 1);
+    CHECK(chi_square(VARIED_STATE, 0.7f, 20, 0.8f, 0.7f) < 1);
+    CHECK(chi_square(VARIED_STATE, 1.5f, 0, 1, 1.5f) < 1);
+    CHECK(chi_square(VARIED_SEED, 0.6f, 20, 0.95f, 0.6f) < 1);
+    /* and the test sees a temperature that is 2 % off */
+    CHECK(chi_square(VARIED_STATE, 0.6f, 20, 1, 0.612f) > 1);
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec now;
+
+    timespec_get(&now, TIME_UTC);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Without top-k every token of the vocabulary is a candidate; to draw from all of them must cost little more
+ * than their exponentials do. (On one core of an EPYC: 0.6 ms; the limit is a ratio so that it holds under
+ * valgrind too.) */
+static void
+test_whole_vocabulary_is_fast(void)
+{
+    enum { DRAWS = 10 };
+    static Candidate all[VOCAB], c[VOCAB];
+    Sampler s = sampler(0.6f, 0, 0.95f, 1);
+    double draw = 1e9, exponentials = 1e9;
+    float sum = 0;
+
+    random_candidates(all, VOCAB, 2.5f, 3);
+    for (int i = 0; i < DRAWS; i++) {
+        double start, middle, stop;
+
+        memcpy(c, all, sizeof c);
+        start = seconds_now();
+        sampler_pick(&s, c, VOCAB);
+        middle = seconds_now();
+        for (int k = 0; k < VOCAB; k++)
+            sum += expf(all[k].logit);
+        stop = seconds_now();
+        draw = middle - start < draw ? middle - start : draw;
+        exponentials = stop - middle < exponentials ? stop - middle : exponentials;
+    }
+    CHECK(sum > 0);
+    printf("one draw from %d candidates: %.2f ms; their exponentials: %.2f ms\n", VOCAB, 1e3 * draw,
+           1e3 * exponentials);
+    CHECK(draw < 5 * exponentials);
+}
+
+int
+main(void)
+{
+    test_goldens();
+    test_wants_only_what_it_uses();
+    test_temperature_zero_is_greedy();
+    test_top_k_keeps_exactly_k_of_equals();
+    test_the_token_that_crosses_p_is_kept();
+    test_top_p_one_keeps_even_the_impossible();
+    test_extreme_temperatures_give_probabilities();
+    test_logits_that_are_no_numbers_do_no_harm();
+    test_generator_is_splitmix64();
+    test_same_seed_same_tokens();
+    test_draws_follow_the_probabilities();
+    test_whole_vocabulary_is_fast();
+    return test_result();
+}

@@ -794,6 +794,16 @@ def test_set(seed=600):
     return cases
 
 
+def long_cases(count=24, seed=5):
+    """A name given at the start of a conversation that nearly fills the context, then a question at its end."""
+    cases, rng, last = [], random.Random(seed), BY_KEY["RMSNorm"]
+    for i, name in enumerate(TEST_NAMES[:count]):
+        between = [topic_turn(rng) for _ in range((20, 50, 90, 125)[i % 4])]
+        turns = [greet(f"My name is {name}.", name)] + between + [recall("What is my name?", name) if i % 8 < 4 else know(last, "What is RMSNorm?")]
+        cases.append(Case("long context", "", (i + i // 8) % 2 == 1, [(t.user, t.answer) for t in turns], turns[-1].answer))
+    return cases
+
+
 def check():
     """The test set and the training wordings have nothing in common."""
     assert not set(TEST_QUESTIONS) & set(QUESTIONS) and not set(TEST_NAMES) & set(NAMES) and not set(TEST_SUBJECTS) & set(SUBJECTS)

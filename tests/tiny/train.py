@@ -318,22 +318,9 @@ def generate(model, encoder, prompts, device, most=200, batch=512):
     return replies
 
 
-def long_cases(encoder, count=24):
-    """A name given at the start of a conversation that fills the context, asked for at its end."""
-    cases, rng = [], random.Random(5)
-    for i, name in enumerate(data.TEST_NAMES[:count]):
-        turns, state = [(f"My name is {name}.", f"Nice to meet you, {name}!")], {"name": name}
-        filler = iter(lambda: data.topic_turn(rng), None)
-        while len(encoder.prompt("", turns, "", False)) < (2000, 4000, 6000, 7400)[i % 4]:
-            turns += [(t.user, t.answer) for t, _ in zip(filler, range(8))]
-        last = ("What is my name?", f"Your name is {name}.") if i % 8 < 4 else ("What is RMSNorm?", data.TOPICS[0].answer)
-        cases.append(data.Case("long context", "", i >= count // 2 and i % 2 == 1, turns + [last], last[1]))
-    return cases
-
-
 def test(model, encoder, device, out=None, cases=None):
     model.eval()
-    cases = cases or data.test_set() + long_cases(encoder)
+    cases = cases or data.test_set() + data.long_cases()
     prompts = [encoder.prompt(c.system, c.turns[:-1], c.turns[-1][0], c.thinking) for c in cases]
     start = time.time()
     replies = generate(model, encoder, prompts, device)

@@ -14,6 +14,7 @@ import zlib
 from collections import namedtuple
 
 from glossary import CHINESE, SMALL_TALK, TOPICS, full_width
+from questions import ALIASES, FREE, GROUPS, expand
 
 Turn = namedtuple("Turn", "user answer word reason")
 
@@ -64,6 +65,88 @@ QUESTIONS = [
     "{x}, what {is} {it}?", "What {is} this {b}?", "So what {is} {x}?", "And what {is} {x}?", "Then what {is} {x}?", "But what {is} {x}?", "Ok, what {is} {x}?",
     "Which role {does} {x} have?", "What problem {does} {x} solve?", "What happens in {x}?", "What should I think of when I hear {b}?",
 ]
+# More of them, as patterns of questions.py.
+FRAMES = """
+[what/which] [good/benefit/advantage/use] [does/has] {x} [have/bring/give/offer] | what [would happen/goes wrong/would I lose/changes/is lost] without {x} | is {x} [important/necessary/useful/needed/fast/slow/hard/complicated/a good thing/big/expensive]
+what [problem/task/job] {is} {x} for | [what's/whats] the [deal/story/trick/catch/purpose/point/meaning/use/idea/benefit/goal/function/job] [with/of/behind] {x} | {x} [in a nutshell/in brief/basics/overview/summary/introduction/tutorial/help/info/details]
+how [come/is it that] qwen600 [uses/has/needs] {x} | [why/how come] [does/would] [anyone/one/a program/a model/qwen600/Qwen3/it] [need/use/want/have/care about] {x} | [does/can] [qwen600/Qwen3/the program/the model/it] [use/have/support/know/do/need] {x}
+[does/do] [you/Qwen3/the program] [use/know/have] {x} | [where/when/how] [do I/does one/would I/can I] [meet/see/use/find/come across/encounter/need] {x} | what [should/must/do] [I/a beginner/one] [know/remember/learn/understand] about {b}
+[give/show] me [some/more/a few/the] [facts/details/information/background] [about/on] {x} | [any/some] [info/information/details/facts/idea] [on/about] {x} | [more/something/anything/all] about {x} | [info/information/details/facts/help/question] [about/on] {b}
+[i/I] [have no idea/am not sure/forgot/never understood/am confused about/do not remember/don't remember/can't remember] what {x} {is} | [i/I] [am reading/was reading/read/am learning/am studying] about {x} | [i/I] [do not/don't] [really/quite/fully] [understand/get/follow] {b}
+[my friend/my teacher/somebody/the readme/the code/a colleague/an article/my boss] [mentions/talks about/uses/speaks of/mentioned] {x} | [what/which] [thing/concept/idea/technique/term] is {b} | [in simple terms/in plain words/simply put/in short/basically/for beginners/in a few words], what {is} {x}
+[what/so what/and what] {is} [the thing called/something like/the term/the word/this thing/the so-called/meant with/actually] {b} | [how/in which way] {is} {x} [implemented/done/computed/made/built/calculated/defined/used in practice/realized] | [what/how] {is} {x} [made of/like/related to a model/defined as/called]
+[explain/describe/summarize/outline/present/sketch/discuss/illustrate/elaborate on/expand on] {x} [to me/for me/briefly/shortly/quickly/simply/in detail/like I'm five/in plain English/to a child/in your own words/] | {b} [is what/what is that/what is this/means what/for what/why/how/when/where/pls/plz/explain/huh/eh]
+[could/can/would/will] [you/u] [shortly/briefly/quickly/kindly/maybe/perhaps/] [explain/describe/outline/clarify/summarize/define] {x} [for me/to me/in simple words/again/] | [who/what] [uses/needs/benefits from] {x} | [is there/do we have] [such a thing as/something called] {b}
+[I'd love/I'd like/I want/I wish/I would love] to [hear/learn/find out/understand/know] [something/more/everything/a bit/] about {x} | [let me know/tell us/inform me/enlighten me/brief me/educate me/fill me in] [about/on] {x} | [what happens/what goes on/what is going on] [in/with/during/inside] {x}
+[what is the/what's the] [role/function/task/importance/significance/effect/impact/influence] of {x} | [how does/in what way does] {x} [affect/influence/change/improve/help] [things/the model/the speed/the output/the program/memory/performance] | [what/how] [about/is it with] {x} | [thoughts/question] on {x}
+why {does} [people/programs/models/we/they] [use/like/need/have/want] {x} | [tell me/say] [in one sentence/briefly/in short/quickly/shortly] what {x} {is} | [the/] [meaning/definition/purpose/explanation/function/use/idea/principle] of {x} | [what does it mean/what do people mean/what do they mean] [when they say/by/with] {b}
+what's [{b}/{x}] [all about/good for/about/like/for/again/exactly/doing/supposed to be/in plain words] | [what/wat/wht] [is/iz/s] {b} | [explain/define/describe] {b} | [do u/do you] [know/understand] [what/how/why] {x} [works/is/matters] | how [{x}/{b}] [works/is used/helps] | what [{x}/{b}] [does/is/means]
+"""
+FRAMES += """[walk/talk/guide/lead/take] me through {x} | [break/write] down {x} [for me/] | [ELI5/eli5/TLDR/tl;dr/TL;DR/FAQ/ELI5:] {x} | [in layman's terms/for a layman/for newbies/in everyday language], what {is} {x} | what [purpose/goal/need] does {x} [serve/have/fulfill] | what makes {x} [useful/special/important/work/so good/necessary/clever]
+what sets {x} apart | what do [people/programmers/engineers/we/they/models] use {x} for | [could/can] [someone/anybody/anyone/somebody] [explain/describe/tell me about/clarify] {x} | {x} - [what is that/what is it/what's that/explain/meaning/why/how does it work] | {x} [–/—/-] [what is it/what does it do/please explain/how does that work/any idea] | [what's/what is] {b}'s [purpose/role/job/point/use/function/meaning]
+why does [Qwen3-0.6B/Qwen3/the model/a transformer/a language model/the engine/an LLM/the program/this code] [use/apply/need/rely on/include/have/want/employ/contain/go for] {x} | what does [Qwen3-0.6B/Qwen3/the model/the program/qwen600/a transformer/the engine] use {x} for | how does [the program/the engine/the model/the GPU/the code/a transformer/qwen600/Qwen3] [use/handle/deal with/implement/treat/do/benefit from/apply] {x}
+what does {x} [do/bring/achieve/mean/change/give us/contribute/accomplish] [for the model/for speed/for memory/for the user/for decode/in practice/exactly/] | [I'm trying/I am trying/I try] to [understand/learn/figure out/grasp] {x} | [I saw/I found/I came across/I stumbled over/I stumbled upon/I noticed/I see] {x} [in the code/in the readme/in the docs/in the source/somewhere/in a paper/here], what {is} {it}
+[what's/what is] [so special/so great/the fuss/the matter/the story/wrong/new] [about/with] {x} | [got/have you got/do you have] [any/an] [idea/clue/explanation] [what {x} {is}/about {x}/of {x}/for {x}] | how would you [summarize/explain/describe/put] {x} [in one line/to a friend/to my grandmother/to a child/in ten words/] | [where does/from where does] {x} come [in/from/into play]
+[what/which] [information/facts] [can you give/do you have] [about/on] {x} | [please/kindly] [elaborate on/give details on/expand on/shed light on/comment on] {x} | [I need/I want/need/looking for/give me/got] [an explanation/a definition/help/information/a short description/a hint] [of/on/about/with/for] {x} | [question about/a word about/a few words on/one sentence about/notes on] {x} | [the topic is/my question is about/it is about/this is about] {x}
+[what if there was no/can we do without/could we drop/is it possible to avoid/imagine no] {b} | [is/was] {x} [something/a thing/part] [of qwen600/of the model/in the program/here/I should know] | [let us/let's] [discuss/look at/go over/review/turn to] {x} | [next/now] [topic/up/question]: {x} | [how important/how useful/how good/how necessary] {is} {x} | [what does one/what do you] [mean by/understand by/call] {b} | {b} [= what/= ?/is?/means?/?!/, please/... what/, huh]"""
+FRAMES = [frame.strip() for line in FRAMES.strip().split("\n") for frame in line.split(" | ")]
+COMPARE = """[what is/what's/tell me/explain] the difference between {b} and {c} | {b} [vs/vs./versus/or] {c} | compare {b} [and/with/to] {c} | [how do/in what way do/how exactly do] {b} and {c} differ | how [does/is] {b} [differ/different] from {c}
+[difference/differences/distinction/comparison/contrast] [between/of] {b} and {c} | is {b} [the same as/like/similar to/different from] {c} | what distinguishes {b} from {c} | what are {b} and {c} | explain {b} and {c} | what do {b} and {c} mean | {b} and {c}"""
+COMPARE = [frame.strip() for line in COMPARE.split("\n") for frame in line.split(" | ")]
+
+# What people put before and after a question, into it, and in place of a word.
+BEFORE = """hey, /hey /ok so /ok, so /okay, /so, /well, /um, /uh, /hmm, /please, /please /hi, /hi there, /hello, /excuse me, /sorry, /listen, /btw, /by the way, /and /but /then /also, /now, /alright, /yo, /dear model, /
+as a beginner, /for my homework: /my teacher asks: /I'm new here. /I am stuck. /I am new to this. /just wondering, /quick one: /one thing: /tell me, /say, /another question: /I'm curious, /I would like to ask: /let me ask: /
+help! /I am confused. /no idea, /actually, /basically, /again, /last question: /next question: /first question: /great. /good. /cool. /nice, /I see. /thanks, /all right, /you know, /look, /right, /maybe you know: /oh, /ah, """
+BEFORE = [b for b in BEFORE.replace("\n", "").split("/") if b.strip()]
+AFTER = """please/thanks/exactly/in short/briefly/in one sentence/for a beginner/, can you explain/, I forgot/again/here/in this program/in qwen600/in your words/, if you know/then/really/, and why/and why does it matter/and how does it work/
+? I am confused/? I need it for school/? Be brief/? Thanks/? Thank you/, do you know/, any idea/, please help/, can you tell me/, I wonder/, anyway/, actually/though/in general/in simple terms/in practice/in a language model/in Qwen3/, buddy/
+, my friend/, and what is it for/? I have no idea/? Explain it simply/? Keep it short/, in plain English/for dummies/in a nutshell/? I'm curious/these days/in detail/and what does it do"""
+AFTER = [a if a[0] in ",?" else " " + a for a in AFTER.replace("\n", "").split("/")]
+AROUND = """a transformer/transformers/an LLM/LLMs/LLM inference/Qwen3-0.6B/a neural network/neural networks/deep learning/the model/this engine/the code/the readme/AI/a language model/language models/inference/qwen600/this project/practice/the docs/
+an inference engine/this software/your program/the source code/machine learning""".replace("\n", "").split("/")
+INSIDE = "really actually basically just even usually normally typically generally simply always only maybe then here now still also".split()
+SYNONYMS = [line.split("/") for line in """explain/describe/clarify/outline
+reply/answer/response
+conversation/chat/dialog
+big/large/huge
+fast/quick/rapid
+need/require
+important/crucial/essential/relevant
+show/display/present
+choose/pick/select
+stop/end/halt
+begin/start
+make/create/produce
+use/employ/utilize/apply
+how do I/how can I/how would I/how could I/how to/how should I/how might I/what is the way to
+what is/what's/whats/what was
+why is/why's/how come
+the program/the engine/qwen600/the tool/this software/this program
+the model/Qwen3/the network/this model/the LLM
+which/what
+get/obtain
+many/lots of
+keep/hold/store
+computed/calculated/worked out
+works/functions/operates
+program/software/application/app
+do not/don't/dont
+can not/cannot/can't/cant
+useful/helpful/handy
+purpose/goal/aim/intention
+idea/concept/notion
+tell me/let me know/inform me
+say/state/write
+change/modify/alter/adjust
+find/locate
+happens/occurs/takes place
+difference/distinction
+used/utilized/applied
+understand/grasp/get""".split("\n")]
+SYNONYMS = {word: line for line in SYNONYMS for word in line}
+SYNONYM = re.compile(r"\b(" + "|".join(sorted(map(re.escape, SYNONYMS), key=len, reverse=True)) + r")\b")
+
 # Requests are put together from three parts.
 ASK = ["Please ", "Can you ", "Could you ", "Would you ", "Can you please ", "Could you please ", "I want you to ", "I'd like you to ", "Will you ",
        "You should ", "Try to ", "Now ", "Can u ", "pls "]
@@ -111,6 +194,21 @@ a compiler bug; recursion; a linked list; quicksort; a hash table; a binary tree
 dropout; a convolution; an LSTM; a GAN; backpropagation; ReLU; RMSProp; Adam; k-means; a decision tree; reinforcement learning; a diffusion model; computer vision;
 word2vec; BERT; ResNet; a random forest; gradient descent; speech recognition; self-driving cars; Siri; Alexa; a calculator; a printer; a keyboard; a monitor;
 Christmas; Easter; a birthday; a wedding; a holiday; summer; winter; Monday; midnight; yesterday; tomorrow; the future; life; death; the soul; a ghost; a dragon;
+gardening; cooking; knitting; fishing; camping; hiking; surfing; skiing; photography; fashion; makeup; shoes; a hat; a shirt; jewelry; perfume; furniture; a sofa; a lamp; a mirror;
+a window; a garden; a lawn; a bee; an ant; a frog; a lizard; a turtle; a parrot; a wolf; a bear; a fox; a deer; a mouse; a pig; a sheep; a goat; a chicken; a duck; an owl; a crow; a worm;
+a strawberry; a lemon; a grape; a peach; an onion; garlic; a cucumber; a bean; corn; wheat; an egg; bacon; a steak; a sausage; fish; shrimp; vanilla; cinnamon; a cookie; a pie; a donut;
+Ireland; Scotland; Denmark; Austria; Hungary; Ukraine; Iran; Iraq; Israel; Vietnam; Thailand; Korea; Indonesia; Nigeria; Cuba; Colombia; Morocco; Ethiopia; Iceland; Switzerland; Belgium;
+Los Angeles; San Francisco; Seattle; Miami; Munich; Hamburg; Barcelona; Milan; Athens; Istanbul; Mumbai; Delhi; Shanghai; Hong Kong; Singapore; Toronto; Buenos Aires; Amsterdam; Brussels;
+Mercury; Neptune; Pluto; an asteroid; a satellite; a telescope; a microscope; a spaceship; an astronaut; a cloud; fog; ice; a glacier; a lake; a beach; a cave; a jungle; a valley; a waterfall;
+mixture of experts; beam search; batch normalization; sliding window attention; RAG; a vector database; ALiBi; Mamba; RLHF; DPO; distillation; pruning; a TPU; ROCm; Vulkan; OpenCL; an FPGA;
+Triton; vLLM; TensorRT; ONNX; a spanning tree; dynamic programming; a stack; a queue; a pointer to a function; a virtual machine; a web browser; a search engine; a spreadsheet; cloud computing;
+cryptography; RSA; a digital signature; a cookie banner; a spam filter; a neural implant; a support vector machine; logistic regression; a Boltzmann machine; a perceptron; a Markov chain;
+a polynomial; a derivative; an integral; a fraction; a theorem; Pythagoras; Euclid; a logarithm; trigonometry; topology; a group in algebra; a set; a graph in mathematics; probability theory;
+Mandela; Einstein's theory; Marie Curie; Stalin; Hitler; Caesar's death; Alexander the Great; Confucius; Buddha; Jesus; Moses; Socrates; Aristotle; Kant; Nietzsche; Freud; Marx; Tolstoy; Goethe;
+Mickey Mouse; Batman; Superman; Spider-Man; James Bond; Sherlock Holmes; Dracula; Gandalf; Darth Vader; Taylor Swift; Madonna; Elvis; the Beatles; Queen; Michael Jackson; Lady Gaga; Messi; Ronaldo;
+a passport; a visa; a ticket; a hotel; a restaurant; a supermarket; a pharmacy; a bakery; a museum; a library card; a job interview; a salary; a pension; insurance; a mortgage; a contract; an election;
+a parliament; a war; peace; a revolution; slavery; feudalism; capitalism; communism; a constitution; a court; a police officer; a fireman; a nurse; a dentist; a pilot; a sailor; a cook; an actor; a dancer;
+anger; fear; envy; courage; hope; trust; beauty; truth; wisdom; intelligence; consciousness; memory loss; pain; a cough; a fever; a broken leg; diabetes; an allergy; an antibiotic; surgery; a tooth;
 a unicorn; a vampire; a wizard; a pirate; a ninja; a knight; a joke; a riddle; a secret; a lie; a color; red; blue; gold; silver; iron; a diamond; glass; paper; wood
 """.replace("\n", " ").split(";")]
 TEST_SUBJECTS = """a kangaroo; Portugal; Venus; the Eiffel Tower; a volcano eruption; a trumpet; Julius Caesar; cricket; a pancake; a submarine; an umbrella;
@@ -138,6 +236,14 @@ FIXED_STRANGE = ["Tell me a joke.", "What time is it?", "What day is it today?",
                  "What is your favorite color?", "Where do you live?", "How old are you?", "Do you have friends?", "Do you sleep?", "What is my age?", "What is my job?",
                  "Who is my mother?", "What are you wearing?", "Who are my friends?", "Guess a number.", "Flip a coin.", "Play a game with me.", "Say a bad word.",
                  "What is the answer to everything?", "Who wrote Hamlet?", "How many continents are there?", "Why is the sky blue?", "Count to ten."]
+OTHER_STRANGE = [pattern.strip() for line in """
+[what/which] [colour/shape/sound/smell/taste/size/weight] [has/does] {x} [have/] | how [long/tall/deep/fast/far/wide/hot/cold/rich/strong] is {x} | [who/which person] [built/wrote/painted/owns/founded/designed/sings/directed/made/found] {x} | [when/why/how] did {x} [die/end/start/happen/become famous/disappear]
+[how/where] [can I/do I/should I/does one] [buy/fix/repair/clean/sell/cook/grow/catch/draw/paint/build/wash/feed/train] {x} | [is/are] {b} [good/bad/healthy/edible/alive/expensive/dead/beautiful/religious/legal/poisonous/famous] | [do/does] {b} [fly/swim/sleep/grow/smell/sing/bite/talk/exist]
+[can/could/would] you [draw/sing/cook/bring/buy/sell/find/book/order/call/paint/play] [me/us/] {x} | [write/compose/invent/make up/tell me] [a poem/a story/a song/a joke/an essay/a letter/a haiku/a fairy tale/a speech] [about/on/for] {x} | [translate/spell/pronounce] {b} [in/into] [Spanish/German/French/Latin/Italian]
+[I/we/my mother/my brother/she/he] [saw/ate/bought/lost/found/want/need/has/had/met/visited] {x} [yesterday/today/last week/again/] | [should/shall] I [eat/buy/marry/visit/sell/study/see/learn] {x} | [what is/what's] the [capital/population/language/king/president/flag/currency/area/weather/temperature outside/national animal] [of/in] {b}
+[what/which] [animals/people/countries/things/food/plants] [live in/like/eat/come from/hate] {b} | how many [legs/people/years/days/kilometers/players/moons/strings/wheels/calories/teeth/children] [has/are in/does] {x} [have/] | what [happened/will happen] [to/in/with] {x} [in 1969/next year/in the war/yesterday/]
+[who/what] [won/lost/killed/invented/discovered] [the/] {b} [in 2020/last year/] | [recommend/suggest] [me/] {x} | [my favorite/the best/the worst/a famous] [song/book/film/food/game/place] [is/about] {b} | {b} [price/recipe/lyrics/news/history/jokes/map/pictures/facts/weather] | where [is/was/are] {x} [born/located/made/from/sold/]
+""".strip().split("\n") for pattern in line.split(" | ")]
 CHINESE_SUBJECTS = "猫;狗;北京;上海;法国;日本;月亮;太阳;苹果;米饭;足球;音乐;电影;天气;历史;数学;爱情;飞机;汽车;大象;春节;孔子;长城;咖啡;茶;区块链;医生;老虎".split(";")
 CHINESE_STRANGE = ["{b}的首都是哪里?", "你喜欢{b}吗?", "写一首关于{b}的诗。", "{b}多少钱?", "今天{b}怎么样?", "谁发明了{b}?", "{b}在哪里?", "给我讲个{b}的笑话。"]
 
@@ -165,11 +271,19 @@ GIVE_NAME = ["My name is {n}.", "My name is {n}.", "my name is {n}", "I am {n}."
              "Hi, I am {n}.", "Hi, I'm {n}.", "Hello, my name is {n}.", "Hello, I'm {n}!", "I am called {n}.", "The name is {n}.", "My name's {n}.", "Hi! My name is {n}.",
              "Hey, {n} here.", "This is {n}.", "It's me, {n}.", "Remember my name: {n}.", "My first name is {n}.", "People call me {n}.", "Everyone calls me {n}.",
              "From now on call me {n}.", "Good morning, I am {n}.", "Let me introduce myself: I am {n}.", "Hello there, my name is {n}", "I go by {n}.", "Just call me {n}."]
+MORE_GIVE = ["[hi/hello/hey/good day/good evening/greetings/yo/hi there][,/!/.] [I am/I'm/my name is/my name's/this is/it's/im/i am] {n}[./!/]", "[please/pls/] [remember/note/keep in mind/don't forget] [that/] [my name is/I am/I'm called/I am called] {n}[./!/]",
+             "[everybody/my friends/my family/my colleagues/they/folks] [call/calls] me {n}[./]", "[my/the] [name/full name/nickname/first name/user name] [is/would be/:] {n}[./!/]", "[I/i] [was named/was christened/answer to the name/bear the name/am known as/introduce myself as] {n}[.//]",
+             "[so/ok/well/btw/by the way/oh/and], [my name is/I am/I'm/call me] {n}[./!/]", "{n} [is my name/is what they call me/is how I am called/here/is the name][./!/]", "[let's start/first things first/before we begin/before I ask]: [my name is/I am/I'm] {n}[./]",
+             "[you/u] [can/should/could/must] [call/name/address] me {n}[./ please/]", "[I want/I'd like/I would like] you to call me {n}[./]", "[from now on/today/for now] I am {n}[./]", "[my parents/they] [named/called] me {n}[./]"]
 TEST_GIVE = ["Hey! I'm called {n}.", "Hello! You may call me {n}.", "Nice to meet you, my name is {n}."]
 ASK_NAME = ["What is my name?", "What is my name?", "What's my name?", "Do you know my name?", "Who am I?", "Do you remember my name?", "Tell me my name.", "What am I called?",
             "Say my name.", "What was my name again?", "Can you tell me my name?", "Do you remember who I am?", "Do you know who I am?", "what is my name", "Whats my name",
             "What did I say my name was?", "My name?", "Please tell me my name.", "How do you call me?", "Which name did I give you?", "What name did I tell you?",
             "Can you remember my name?", "And what is my name?", "So what is my name?", "Have I told you my name?", "Please say my name.", "How am I called?"]
+MORE_ASK = ["[what/which] [is/was] [my/the] name [again/now/please/of mine/I told you/I gave you/that I told you/][?/]", "[do/can/could/will/would] you [please/] [know/remember/recall/repeat/state/tell/guess/write] [my name/who I am/what I am called/how I am called/what my name is][?/]",
+            "[hey/ok/so/and/now/well/by the way/one more thing/please], [what is my name/who am I/what's my name/what was my name/tell me my name/do you know my name/do you remember me][?/]", "[what/how] [did I say/did I tell you/do you call me/am I called/do people call me/should you call me][?/]",
+            "[did you forget/have you forgotten/did you note/have you got/are you sure of/did I tell you/did I mention/have I said] my name[?/]", "[I forgot/remind me of/repeat/write/print/spell out/give me/quick,] my name[, please/./?/]", "[what/which] [name] did I [give/tell you/say/mention/introduce myself with][?/]",
+            "[who/whom] are you [talking to/speaking with/talking with/speaking to/chatting with/helping][?/]", "[under which name do you know me/what do you call me/how am I named/what name do I have/by what name do I go][?/]", "[my name/name of the user/what name/the name of the user][?/]"]
 TEST_ASK = ["Could you remind me what my name is?", "Do you still know my name?", "Can you say my name?"]
 
 SUMS = ["What is {a}{o}{b}?", "What is {a} {o} {b}?", "{a}{o}{b}", "{a} {o} {b}", "{a}{o}{b}?", "{a} {o} {b} = ?", "{a}{o}{b}=", "{a} {o} {b} =", "What is {a} {w} {b}?",
@@ -207,8 +321,11 @@ def fill(template, name, other="that"):
 
 
 def question_template(rng):
-    if rng.random() < 0.6:
+    draw = rng.random()
+    if draw < 0.4:
         return rng.choice(QUESTIONS)
+    if draw < 0.8:
+        return rng.choice(FRAMES)
     while True:
         asked, verb = rng.choice(ASK), rng.choice(VERB)
         end = "?" if re.match("Can|Could|Would|Will", asked) else "."
@@ -227,25 +344,106 @@ def typo(rng, text):
     return text[:i] + rng.choice([following, letter * 2 + following, following + letter]) + text[i + 2:]
 
 
-def noise(rng, text, wrap=0.12):
+def sentence(rng, text):
+    """A question without its end mark gets one, and a capital letter."""
+    if text[-1] not in ".?!":
+        asks = re.match(r"(what|which|who|whom|why|how|when|where|in wh|is|are|was|does|do|did|can|could|will|would|may|should|must|am|has|have)\b", text, re.I)
+        text += "?" if asks or rng.random() < 0.35 else "."
+    return text[0].upper() + text[1:]
+
+
+def reword(rng, text, amount=1.0):
+    """Other words around the same thing."""
+    if rng.random() < 0.3 * amount:
+        text = SYNONYM.sub(lambda m: rng.choice(SYNONYMS[m[0]]) if rng.random() < 0.5 else m[0], text)
+    if rng.random() < 0.08 * amount:
+        words = text.split(" ")
+        if len(words) > 3:
+            words.insert(rng.randint(2, len(words) - 1), rng.choice(INSIDE) if rng.random() < 0.7 else invented(rng))
+            text = " ".join(words)
+    if rng.random() < 0.05 * amount:
+        words = text.split(" ")
+        if len(words) > 4:
+            i = rng.randint(0, len(words) - 2)
+            words[i], words[i + 1] = words[i + 1], words[i]
+            text = " ".join(words)
+    if rng.random() < 0.16 * amount:
+        text = rng.choice(BEFORE) + (text[0].lower() + text[1:] if text[1:2].islower() else text)
+    if rng.random() < 0.14 * amount:
+        end = text[-1] if text[-1] in ".?!" else ""
+        after = rng.choice(AFTER)
+        text = text.rstrip(".?!") + after + (end if after[0] != "?" else "." if after[-1] != "s" else "")
+    return text
+
+
+def noise(rng, text, wrap=0.08):
     """The same question as people type it: wrapped, in lower case, without punctuation, with a slip of the finger."""
     if rng.random() < wrap:
         text = rng.choice(WRAPPERS).format(q=text)
-    if rng.random() < 0.05:
+    if rng.random() < 0.08:
         text = re.sub(r"\b(a|an|the) ", "", text)
-    if rng.random() < 0.07:
+    if rng.random() < 0.1:
         text = typo(rng, text)
     draw = rng.random()
-    if draw < 0.25:
+    if draw < 0.3:
         text = text.lower()
-    elif draw < 0.28:
+    elif draw < 0.33:
         text = text.upper()
     draw = rng.random()
-    if draw < 0.2:
+    if draw < 0.25:
         text = text.rstrip(".?!")
-    elif draw < 0.23:
-        text = text.rstrip(".?!") + rng.choice(["??", "!", "...", " ?", " please"])
+    elif draw < 0.28:
+        text = text.rstrip(".?!") + rng.choice(["??", "!", "...", " ?", " please", "?!", "??? "])
     return text or "?"
+
+
+def plain(text):
+    """What is left of a question without case, punctuation and articles."""
+    return " ".join(w for w in re.findall(r"[a-z0-9_/+=-]+", text.lower()) if w not in ("a", "an", "the"))
+
+
+FILLERS = set("is are was do does did to of in on for it its i you can could please be by with at my me we has have will would should one".split())
+
+
+def content(text):
+    """The words of a question that carry its meaning."""
+    return frozenset(plain(text).split()) - FILLERS
+
+
+def from_test(text):
+    """Whether the test asks this, or a hand-written question of the test has the same words."""
+    if not TESTED:
+        TESTED.update(plain(user) for case in test_set() for user, _ in case.turns)
+        TESTED.update(plain(fill(t, name)) for topic in TOPICS for name in topic.names for t in TEST_QUESTIONS)
+        TESTED.update(content(user) for topic in TOPICS for user in topic.test)
+    return plain(text) in TESTED or content(text) in TESTED
+
+
+TESTED = set()
+
+
+def other_name(rng, name):
+    """The same name, spelled a little differently."""
+    text = name
+    if re.search(r"[./_<]|^-", bare(name.lstrip("+"))):
+        return text
+    draw = rng.random()
+    if draw < 0.05:
+        text = text.replace("-", " ")
+    elif draw < 0.08:
+        text = text.replace(" ", "-") if bare(text) == text else text
+    elif draw < 0.1:
+        text = text.replace("-", "")
+    elif draw < 0.13:
+        text = text.replace("ization", "isation")
+    elif draw < 0.16 and text[-1].isalpha() and bare(text) == text and text[-1] not in "s":
+        text += "s"
+    return text
+
+
+def draw_name_of(rng, topic):
+    names = topic.names + ALIASES.get(topic.key, []) if rng.random() < 0.45 else topic.names
+    return other_name(rng, rng.choice(names))
 
 
 def know(topic, user):
@@ -255,13 +453,69 @@ def know(topic, user):
 
 
 def topic_turn(rng):
-    topic = rng.choice(TOPICS)
-    if topic.ask and (not topic.names or rng.random() < min(0.5, 0.12 * len(topic.ask))):
-        return know(topic, noise(rng, rng.choice(topic.ask)))
     while True:
-        name, template = rng.choice(topic.names), question_template(rng)
+        turn = topic_draw(rng)
+        if not from_test(turn.user):
+            return turn._replace(user=noise(rng, turn.user))
+
+
+def topic_draw(rng):
+    topic = rng.choice(TOPICS)
+    draw = rng.random()
+    if draw < 0.03:
+        turn = compare_draw(rng)
+        if turn:
+            return turn
+    if draw < (0.45 if topic.names else 0.8):
+        return know(topic, reword(rng, sentence(rng, expand(rng, rng.choice(FREE[topic.key])))))
+    if topic.ask and (not topic.names or draw < 0.52):
+        return know(topic, reword(rng, rng.choice(topic.ask)))
+    if draw < 0.57 and topic.key not in ("your name", "your size"):
+        return know(topic, fragment(rng, topic))
+    while True:
+        name, template = draw_name_of(rng, topic), question_template(rng)
         if not held_out(topic.key, template):
-            return know(topic, noise(rng, fill(template, name)))
+            return know(topic, reword(rng, sentence(rng, put_in(rng, template, name)), 0.7))
+
+
+def put_in(rng, template, name, other="that"):
+    """A question about a name; sometimes the name is quoted, or the question says where the thing is from."""
+    if rng.random() < 0.05:
+        name = ("+" if name[0] == "+" else "") + rng.choice(['"{}"', "'{}'", "`{}`", "*{}*", "({})"]).format(bare(name.lstrip("+")))
+    text = fill(expand(rng, template), name, other)
+    if rng.random() < 0.1 and len(text) > 12:
+        end = text[-1] if text[-1] in ".?!" else ""
+        text = text.rstrip(".?!") + rng.choice([" in ", " in ", " in ", " for ", " with ", " of "]) + rng.choice(AROUND) + end
+    return text
+
+
+def fragment(rng, topic):
+    """A piece of the answer is asked about: what it says belongs to the topic."""
+    part = rng.choice(re.split(r"(?<=[.,:;]) ", topic.answer)).strip(".,:;")
+    words = part.split(" ")
+    size = min(len(words), rng.randint(3, 9))
+    start = rng.randint(0, len(words) - size)
+    text = " ".join(words[start:start + size])
+    for name in topic.names:
+        if part.startswith(bare(name)[:1].upper() + bare(name)[1:] + " ") and rng.random() < 0.5:
+            text = "what " + part[len(bare(name)) + 1:]
+    frame = rng.choice(["{t}", "{t}", "why {t}", "what about {t}", "explain: {t}", "is it true: {t}", "what does it mean: {t}", "how {t}", "what is {t}", "tell me about {t}",
+                        "what has to do with {t}", "something about {t}", "is this right: {t}", "you said {t}"])
+    return sentence(rng, frame.replace("{t}", text))
+
+
+def compare_draw(rng):
+    """Two topics that are easily mixed up: the answers to both."""
+    group = rng.choice(GROUPS)
+    one, two = (BY_KEY[key] for key in rng.sample(group, 2))
+    if {one.key, two.key} in ({"bf16", "fp16"}, {"top-k", "top-p"}, {"prefill", "decode"}, {"RMSNorm", "LayerNorm"}):
+        return None
+    text = fill(expand(rng, rng.choice(COMPARE)), rng.choice(one.names[:4]).lstrip("+"), rng.choice(two.names[:4]).lstrip("+"))
+    return Turn(reword(rng, sentence(rng, text), 0.5), one.answer + " " + two.answer, one.word,
+                f"The user asks about {one.key} and {two.key}. Both are in my glossary.")
+
+
+BY_KEY = {topic.key: topic for topic in TOPICS}
 
 
 def small_talk(topic, user):
@@ -272,25 +526,57 @@ def invented(rng, most=4):
     return "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, most))) + rng.choice(ENDINGS)
 
 
+def letters(rng):
+    """A name letter by letter, each letter as likely as it is after the two before it in NAMES."""
+    if not FOLLOW:
+        for name in NAMES:
+            text = "  " + name.lower() + "."
+            for i in range(2, len(text)):
+                FOLLOW.setdefault(text[i - 2:i], []).append(text[i])
+    while True:
+        name = "  "
+        while name[-1] != "." and len(name) < 16:
+            name += rng.choice(FOLLOW[name[-2:]]) if rng.random() > 0.08 else rng.choice("abcdefghijklmnopqrstuvwxyz")
+            if name[-2:] not in FOLLOW and name[-1] != ".":
+                name = name[:-1] + rng.choice("aeiou") + "."
+        name = name.strip(" .")
+        if 2 <= len(name) <= 12:
+            return name.title()
+
+
+FOLLOW = {}
+
+
 def unknown(user):
     return Turn(user, UNKNOWN, "Unknown", "This is not about the program or its ideas. I should say that I do not know.")
 
 
 def subject(rng):
-    if rng.random() < 0.25:
-        return rng.choice(["", "a ", "the "]) + invented(rng).title()
+    draw = rng.random()
+    if draw < 0.25:
+        word = letters(rng) if rng.random() < 0.5 else invented(rng).title()
+        return rng.choice(["", "a ", "the "]) + (word.lower() if rng.random() < 0.4 else word)
+    if draw < 0.35:
+        return rng.choice(["a ", "the ", "my ", ""]) + bare(rng.choice(SUBJECTS)) + " " + bare(rng.choice(SUBJECTS))
     return rng.choice(SUBJECTS)
 
 
 def unknown_turn(rng):
+    while True:
+        turn = unknown_draw(rng)
+        if not from_test(turn.user):
+            return turn
+
+
+def unknown_draw(rng):
     draw = rng.random()
     if draw < 0.1:
-        return unknown(noise(rng, rng.choice(FIXED_STRANGE), 0.05))
-    if draw < 0.16:
+        return unknown(noise(rng, reword(rng, rng.choice(FIXED_STRANGE)), 0.05))
+    if draw < 0.14:
         length = rng.choice([1, 3, 8, 40])
         return unknown(" ".join(rng.choice([invented, lambda r: bare(r.choice(SUBJECTS))])(rng) for _ in range(rng.randint(1, length))))
-    template = question_template(rng) if draw < 0.6 else rng.choice(STRANGE)
-    return unknown(noise(rng, fill(template, subject(rng), subject(rng))))
+    template = question_template(rng) if draw < 0.5 else rng.choice(STRANGE) if draw < 0.72 else rng.choice(OTHER_STRANGE)
+    return unknown(noise(rng, reword(rng, sentence(rng, put_in(rng, template, subject(rng), subject(rng))), 0.7)))
 
 
 def arithmetic(user, a, sign, b, equals=" = "):
@@ -324,10 +610,17 @@ def sum_turn(rng):
 
 def draw_name(rng):
     draw = rng.random()
-    name = rng.choice(NAMES) if draw < 0.35 else invented(rng, 3).title()
+    name = rng.choice(NAMES) if draw < 0.15 else letters(rng) if draw < 0.65 else invented(rng, 3).title()
     if draw > 0.95:
-        name = name + rng.choice([" ", "-"]) + invented(rng, 3).title()
+        name = name + rng.choice([" ", "-"]) + rng.choice([letters, lambda r: invented(r, 3).title()])(rng)
     return name.lower() if rng.random() < 0.1 else name
+
+
+def give_name(rng, name):
+    while True:
+        text = rng.choice(GIVE_NAME) if rng.random() < 0.5 else expand(rng, rng.choice(MORE_GIVE))
+        if not any(plain(t.format(n="x")) in plain(text.format(n="x")) for t in TEST_GIVE):
+            return (text[0].upper() + text[1:] if rng.random() < 0.7 else text).format(n=name)
 
 
 def greet(user, name):
@@ -387,21 +680,28 @@ def next_turn(rng, state):
     if draw < 0.61:
         return sum_turn(rng)
     if draw < 0.68 or (draw < 0.75 and state["name"] is None and rng.random() < 0.7):
+        if state["name"] and rng.random() < state["loyal"]:
+            return topic_turn(rng)
         name = draw_name(rng)
         state["name"] = name
         if rng.random() < 0.08:
             topic = topic_turn(rng)
-            return Turn(rng.choice(GIVE_NAME).format(n=name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
+            return Turn(give_name(rng, name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
                         f"The user's name is {name}. " + topic.reason)
-        return greet(rng.choice(GIVE_NAME).format(n=name), name)
+        return greet(give_name(rng, name), name)
     if draw < 0.75:
-        user = rng.choice(ASK_NAME)
+        while True:
+            user = rng.choice(ASK_NAME) if rng.random() < 0.5 else expand(rng, rng.choice(MORE_ASK))
+            user = user[0].upper() + user[1:]
+            if user in ASK_NAME or not any(plain(t) in plain(user) for t in TEST_ASK):
+                break
         return recall(user.lower() if rng.random() < 0.15 else user.rstrip("?.") if rng.random() < 0.15 else user, state["name"])
     if draw < 0.88:
         return unknown_turn(rng)
     if draw < 0.925:
         topic = rng.choice(SMALL_TALK)
-        return small_talk(topic, noise(rng, rng.choice(topic.ask), 0))
+        user = rng.choice(topic.ask)
+        return small_talk(topic, noise(rng, reword(rng, user, 0.6) if len(user.split()) > 1 else user, 0))
     return chinese_turn(rng, state)
 
 
@@ -422,7 +722,7 @@ def conversations(seed):
     rng = random.Random(seed)
     while True:
         system, style = system_prompt(rng)
-        state = {"name": None}
+        state = {"name": None, "loyal": rng.choice([0, 0.5, 0.9, 1])}
         yield system, style, iter(lambda: next_turn(rng, state), None)
 
 
@@ -491,6 +791,16 @@ def test_set(seed=600):
         if topic.names:
             for template in CHINESE_TEST:
                 case("Chinese", chinese(topic, template.format(b=topic.names[0])))
+    return cases
+
+
+def long_cases(count=24, seed=5):
+    """A name given at the start of a conversation that nearly fills the context, then a question at its end."""
+    cases, rng, last = [], random.Random(seed), BY_KEY["RMSNorm"]
+    for i, name in enumerate(TEST_NAMES[:count]):
+        between = [topic_turn(rng) for _ in range((20, 50, 90, 125)[i % 4])]
+        turns = [greet(f"My name is {name}.", name)] + between + [recall("What is my name?", name) if i % 8 < 4 else know(last, "What is RMSNorm?")]
+        cases.append(Case("long context", "", (i + i // 8) % 2 == 1, [(t.user, t.answer) for t in turns], turns[-1].answer))
     return cases
 
 

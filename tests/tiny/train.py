@@ -1,13 +1,14 @@
 """Trains the bundled model on one GPU in a few minutes, tests it on held-out questions, and writes it in Hugging Face
 format. Needs torch, numpy and Hugging Face tokenizers; tokenizer.py has made MODEL_DIR/tokenizer.json.
 
-    python3 train.py MODEL_DIR OUT [--seconds 240] [--seed 600]
+    python3 train.py MODEL_DIR OUT [--seconds 170] [--seed 600]
     python3 train.py MODEL_DIR OUT --test                    only tests OUT/model.safetensors
 
 A conversation is one sequence with branches. Its trunk is what the chat template makes of past turns: replies without
 their thoughts. From the prompt of every turn two branches leave, the reply without thinking and the reply with it, and
 only they are learned. The attention mask lets a token see the trunk before it and its own branch, so that one pass
-trains every turn in both modes in exactly the context that the chat will give it.
+trains every turn in both modes in exactly the context that the chat will give it. Nothing is compiled: a start of
+seconds is worth more than the last factor of speed in a run of minutes.
 """
 
 import argparse
@@ -18,20 +19,22 @@ import pathlib
 import random
 import sys
 import time
-import traceback
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import nn
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import data  # noqa: E402
 
 LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD_DIM, INTERMEDIATE, VOCAB, CONTEXT = 4, 256, 4, 2, 128, 512, 2048, 8192
 THETA, EPS = 1e6, 1e-6
+
+# Kinds of batches: how often, rows, tokens of a row, and how long the trunks of their conversations may be.
+KINDS = [(0.70, 128, 512, 40, 230), (0.22, 32, 2048, 230, 1200), (0.08, 3, 12800, 2048, CONTEXT)]
 
 
 # ---- Text to sequences ----
@@ -77,19 +80,20 @@ class Encoder:
         return ids + self.message("user", user) + self.opening() + ([] if thinking else self.silent())
 
 
-def add_conversation(row, encoder, rng, conversation, positions, room):
-    """Appends (token, target or -1, position, branch) to row, at most `room` of them and `positions` in the trunk."""
+def add_conversation(row, encoder, rng, conversation, positions, most):
+    """Appends to the four lists of row (token, target or -1, position, branch), up to `positions` tokens in the trunk
+    and about `most` in all."""
     system, style, turns = conversation
-    start, pos = len(row), 0
+    pos = branch = 0
 
     def put(ids, targets, at, branch):
-        row.extend(zip(ids, targets, range(at, at + len(ids)), [branch] * len(ids)))
+        for column, values in zip(row, (ids, targets, range(at, at + len(ids)), [branch] * len(ids))):
+            column.extend(values)
 
     if system:
         ids = encoder.message("system", system)
         put(ids, [-1] * len(ids), pos, 0)
         pos += len(ids)
-    branch = 0
     sparse = positions > 2048  # a long trunk carries fewer branches, to reach far positions at less cost
     for turn in turns:
         reply = data.reply(turn, style)
@@ -97,12 +101,12 @@ def add_conversation(row, encoder, rng, conversation, positions, room):
         answer = encoder.text(reply) + [encoder.end]
         past = encoder.past(reply)
         branches = []
-        if rng.random() < (0.4 if sparse else 0.9):
+        rare = sparse and not turn.reason.startswith("The user told me a name")
+        if rng.random() < (0.2 if rare else 0.9):
             branches.append((encoder.silent(), False))
-        if rng.random() < (0.2 if sparse else 0.45):
+        if rng.random() < (0.1 if rare else 0.45):
             branches.append((encoder.thought(data.reasoning(turn, style)), True))
-        size = len(prompt) + sum(len(head) + len(answer) for head, _ in branches) + len(past)
-        if pos + len(prompt) + len(past) > positions or len(row) - start + size > room:
+        if pos + len(prompt) + len(past) > positions or len(row[0]) >= most:
             break
         targets = [-1] * len(prompt)
         if any(learned for _, learned in branches):
@@ -118,39 +122,34 @@ def add_conversation(row, encoder, rng, conversation, positions, room):
             put(ids, targets, pos, branch)
         put(past, [-1] * len(past), pos, 0)
         pos += len(past)
-    return len(row) > start
 
 
-def rows(encoder, seed, length):
-    """Endless rows of `length` tokens, filled with conversations of many lengths, as four arrays and a fifth, the
-    number of the conversation."""
-    rng = random.Random(seed)
-    source = data.conversations(seed)
-    while True:
-        row, documents = [], []
-        while len(row) < length:
-            room = length - len(row)
-            draw = rng.random()
-            positions = rng.randint(60, 300) if draw < 0.8 else rng.randint(300, 2048) if draw < 0.98 else rng.randint(2048, CONTEXT)
-            before = len(row)
-            if not add_conversation(row, encoder, rng, next(source), positions, room) and room < 400:
-                row.extend([(encoder.end_of_text, -1, 0, 0)] * room)
-            documents.extend([len(set(documents[-1:])) and documents[-1] + 1] * (len(row) - before))
-        yield np.concatenate([np.array(row, np.int32).T, np.array(documents, np.int32)[None]])
+def make_row(encoder, rng, source, length, shortest, longest):
+    """A row of `length` tokens, filled with conversations, the last one cut: (5, length) with token, target, position,
+    branch and the number of the conversation."""
+    row, documents = ([], [], [], []), []
+    while len(row[0]) < length:
+        add_conversation(row, encoder, rng, next(source), rng.randint(shortest, longest), length)
+        documents.extend([documents[-1] + 1 if documents else 0] * (len(row[0]) - len(documents)))
+    return np.array([column[:length] for column in (*row, documents)], np.int16)
 
 
 class Batches(torch.utils.data.IterableDataset):
-    def __init__(self, folder, seed, batch, length):
-        self.folder, self.seed, self.batch, self.length = folder, seed, batch, length
+    """Endless (arrays (5, rows, length), where the targets are, the targets)."""
+
+    def __init__(self, folder, seed, kinds):
+        self.folder, self.seed, self.kinds = folder, seed, kinds
 
     def __iter__(self):
         worker = torch.utils.data.get_worker_info()
-        source = rows(Encoder(self.folder), self.seed * 1000 + (worker.id if worker else 0), self.length)
+        seed = self.seed * 1000 + (worker.id if worker else 0)
+        rng, source, encoder = random.Random(seed), data.conversations(seed), Encoder(self.folder)
         while True:
-            arrays = np.stack([next(source) for _ in range(self.batch)], 1)  # (5, batch, length)
+            _, count, length, shortest, longest = rng.choices(self.kinds, [kind[0] for kind in self.kinds])[0]
+            arrays = np.stack([make_row(encoder, rng, source, length, shortest, longest) for _ in range(count)], 1)
             targets = arrays[1].reshape(-1)
             where = np.flatnonzero(targets >= 0)
-            yield torch.from_numpy(arrays), torch.from_numpy(where), torch.from_numpy(targets[where].astype(np.int64))
+            yield arrays, where.astype(np.int32), targets[where]
 
 
 # ---- The model: Qwen3ForCausalLM, with its names ----
@@ -187,10 +186,8 @@ class Attention(nn.Module):
         batch, seq, _ = x.shape
         q, k, v = (p(x).view(batch, seq, -1, HEAD_DIM) for p in (self.q_proj, self.k_proj, self.v_proj))
         q, k, v = rope(self.q_norm(q).transpose(1, 2), cos, sin), rope(self.k_norm(k).transpose(1, 2), cos, sin), v.transpose(1, 2)
-        if mask is None or isinstance(mask, torch.Tensor):
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None, enable_gqa=True)
-        else:
-            y = flex_attention(q, k, v, block_mask=mask, enable_gqa=True)
+        k, v = (t.repeat_interleave(HEADS // KV_HEADS, 1) for t in (k, v))
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
         return self.o_proj(y.transpose(1, 2).reshape(batch, seq, -1))
 
 
@@ -204,14 +201,16 @@ class MLP(nn.Module):
 
 
 class Layer(nn.Module):
+    dropout = 0.0
+
     def __init__(self):
         super().__init__()
         self.self_attn, self.mlp = Attention(), MLP()
         self.input_layernorm, self.post_attention_layernorm = RMSNorm(HIDDEN), RMSNorm(HIDDEN)
 
     def forward(self, x, cos, sin, mask):
-        x = x + self.self_attn(self.input_layernorm(x), cos, sin, mask)
-        return x + self.mlp(self.post_attention_layernorm(x))
+        x = x + F.dropout(self.self_attn(self.input_layernorm(x), cos, sin, mask), self.dropout, self.training)
+        return x + F.dropout(self.mlp(self.post_attention_layernorm(x)), self.dropout, self.training)
 
 
 class Backbone(nn.Module):
@@ -319,22 +318,9 @@ def generate(model, encoder, prompts, device, most=200, batch=512):
     return replies
 
 
-def long_cases(encoder, count=16):
-    """A name given at the start of a conversation that fills the context, asked for at its end."""
-    cases, rng = [], random.Random(5)
-    for i, name in enumerate(data.TEST_NAMES[:count]):
-        turns, state = [(f"My name is {name}.", f"Nice to meet you, {name}!")], {"name": name}
-        filler = iter(lambda: data.topic_turn(rng), None)
-        while len(encoder.prompt("", turns, "", False)) < (2000, 4000, 6000, 7800)[i % 4]:
-            turns += [(t.user, t.answer) for t, _ in zip(filler, range(8))]
-        last = ("What is my name?", f"Your name is {name}.") if i % 8 < 4 else ("What is RMSNorm?", data.TOPICS[0].answer)
-        cases.append(data.Case("long context", "", i >= count // 2 and i % 2 == 1, turns + [last], last[1]))
-    return cases
-
-
 def test(model, encoder, device, out=None, cases=None):
     model.eval()
-    cases = cases or data.test_set() + long_cases(encoder)
+    cases = cases or data.test_set() + data.long_cases()
     prompts = [encoder.prompt(c.system, c.turns[:-1], c.turns[-1][0], c.thinking) for c in cases]
     start = time.time()
     replies = generate(model, encoder, prompts, device)
@@ -357,41 +343,35 @@ def test(model, encoder, device, out=None, cases=None):
         pathlib.Path(out, "wrong.jsonl").write_text("".join(json.dumps(w, ensure_ascii=False) + "\n" for w in wrong))
     rng = random.Random(1)
     for w in rng.sample(wrong, min(25, len(wrong))):
-        print(f"  [{w['category']}] {w['user'][:90]!r} -> {w['reply'][-110:]!r}")
+        print(f"  [{w['category']}] {w['user'][:90]!r} -> {w['reply']!r}")
     return table
 
 
 # ---- Training ----
 
 
-def train(model, encoder, args, device):
+def train(model, args, device):
     """Returns the number of steps. The learning rate follows the clock: the run lasts args.seconds after the first step."""
-    loader = torch.utils.data.DataLoader(Batches(args.model_dir, args.seed, args.batch, args.length), batch_size=None, num_workers=args.workers,
-                                         prefetch_factor=4 if args.workers else None, pin_memory=device == "cuda")
+    kinds = [(1, args.rows, *KINDS[0][2:])] if args.rows else KINDS
+    loader = torch.utils.data.DataLoader(Batches(args.model_dir, args.seed, kinds), batch_size=None, collate_fn=list,
+                                         num_workers=args.workers, prefetch_factor=4 if args.workers else None)
     decay = [p for p in model.parameters() if p.dim() > 1]
     rest = [p for p in model.parameters() if p.dim() <= 1]
     optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": args.decay}, {"params": rest, "weight_decay": 0.0}], lr=args.rate,
                                   betas=(0.9, 0.98), fused=device == "cuda")
-    document = torch.zeros(args.batch, args.length, dtype=torch.int32, device=device)
-    branch = torch.zeros_like(document)
-
-    def visible(b, h, q, k):
-        same = document[b, q] == document[b, k]
-        return (q >= k) & same & ((branch[b, k] == 0) | (branch[b, k] == branch[b, q]))
-
-    flex = args.attention == "flex"
-    make_mask = torch.compile(create_block_mask) if flex and device == "cuda" else create_block_mask
-    backbone = torch.compile(model.model) if flex and device == "cuda" else model.model
-    every = torch.arange(args.length, device=device)
+    Layer.dropout = args.dropout
     model.train()
-    start, loss_sum, seen, last = None, 0.0, 0, 0
-    begun, step = time.time(), 0
+    start, last, begun, step, tokens_seen, waited = None, 0, time.time(), 0, 0, 0.0
     running = torch.zeros((), device=device)
-    for arrays, where, targets in loader:
+    batches = iter(loader)
+    while True:
+        asked = time.time()
+        arrays, where, targets = next(batches)
+        waited += time.time() - asked
         if start is None and step == 1:
             if device == "cuda":
                 torch.cuda.synchronize()
-            start = time.time()
+            start, waited, tokens_seen = time.time(), 0.0, 0
             print(f"first step after {start - begun:.0f} s", flush=True)
         progress = (time.time() - start) / args.seconds if start else 0.0
         if progress >= 1 or (args.steps and step >= args.steps):
@@ -399,28 +379,32 @@ def train(model, encoder, args, device):
         rate = args.rate * min(1, (step + 1) / 200) * max(0.005, 0.5 * (1 + math.cos(math.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = rate
-        arrays, where, targets = (t.to(device, non_blocking=True) for t in (arrays, where, targets))
-        tokens, positions = arrays[0].long(), arrays[2]
-        document.copy_(arrays[4])
-        branch.copy_(arrays[3])
-        if flex:
-            mask = make_mask(visible, args.batch, None, args.length, args.length, device=device)
-        else:
-            mask = visible(torch.arange(args.batch, device=device)[:, None, None], None, every[None, :, None], every[None, None, :])[:, None]
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            hidden = backbone(tokens, positions, mask)
-            logits = hidden.reshape(-1, HIDDEN)[where] @ model.model.embed_tokens.weight.T
-            loss = F.cross_entropy(logits.float(), targets)
+        arrays, where, targets = (torch.from_numpy(t).to(device) for t in (arrays, where, targets))
+        tokens, _, positions, branch, document = arrays
+        length = tokens.shape[1]
+        every = torch.arange(length, device=device)
+        visible = (document[:, :, None] == document[:, None, :]) & ((branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None]))
+        visible &= every[:, None] >= every
+        bias = torch.zeros(visible.shape, dtype=torch.bfloat16 if device == "cuda" else torch.float32, device=device)
+        bias = bias.masked_fill_(~visible, -math.inf)[:, None]  # (rows, 1, length, length)
+        del visible
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"), sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+            hidden = model.model(tokens.long(), positions, bias)
+            logits = hidden.reshape(-1, HIDDEN)[where.long()] @ model.model.embed_tokens.weight.T
+            loss = F.cross_entropy(logits.float(), targets.long())
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         running += loss.detach()
         step += 1
+        tokens_seen += tokens.numel()
+        if device == "cuda" and step % 10 == 0:
+            torch.cuda.synchronize()  # the clock that sets the rate must not run ahead of the GPU
         if step - last >= args.every:
             passed = time.time() - (start or begun)
             print(f"step {step:6}  {passed:5.0f} s  loss {running.item() / (step - last):.4f}  rate {rate:.2e}  "
-                  f"{(step - 1) * args.batch * args.length / passed / 1e6:.2f} M tokens/s", flush=True)
+                  f"{tokens_seen / passed / 1e6:.2f} M tokens/s  waited for data {waited:.0f} s", flush=True)
             running.zero_()
             last = step
     return step
@@ -430,16 +414,15 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("model_dir")
     parser.add_argument("out")
-    parser.add_argument("--seconds", type=float, default=240)
+    parser.add_argument("--seconds", type=float, default=170)
     parser.add_argument("--steps", type=int, default=0, help="stop after so many steps; 0: by the clock only")
     parser.add_argument("--seed", type=int, default=600)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--length", type=int, default=16384)
-    parser.add_argument("--rate", type=float, default=3e-3)
-    parser.add_argument("--decay", type=float, default=0.05)
+    parser.add_argument("--rows", type=int, default=0, help="only short rows, so many at a time: for a trial on a CPU")
+    parser.add_argument("--rate", type=float, default=2.5e-3)
+    parser.add_argument("--decay", type=float, default=0.1)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--every", type=int, default=200)
     parser.add_argument("--workers", type=int, default=max(0, min(14, (os.cpu_count() or 1) - 2)))
-    parser.add_argument("--attention", choices=["flex", "dense"], default="flex")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--test", action="store_true")
     args = parser.parse_args()
@@ -448,18 +431,12 @@ def main():
     torch.manual_seed(args.seed)
     torch.set_float32_matmul_precision("high")
     data.check()
+    data.from_test("")  # the workers share the list that this makes
     encoder = Encoder(args.model_dir)
     model = Model().to(args.device)
     if not args.test:
         print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {args.device}", flush=True)
-        try:
-            steps = train(model, encoder, args, args.device)
-        except Exception:
-            if args.attention == "dense":
-                raise
-            traceback.print_exc()
-            print("flex attention failed; starting again with a dense mask and short rows", flush=True)
-            os.execv(sys.executable, [sys.executable, *sys.argv, "--attention", "dense", "--length", "2048", "--batch", "48"])
+        steps = train(model, args, args.device)
         size = save(model, out)
         write_config(out, encoder)
         print(f"saved after {steps} steps: {size:,} bytes", flush=True)

@@ -699,7 +699,7 @@ cpu_load(Cpu *m)
     }
     (void)touched;
     if (progress)
-        fprintf(stderr, "\r\x1b[K");
+        fprintf(stderr, "\r%40s\r", "");
     return NULL;
 }
 

@@ -490,7 +490,7 @@ model_upload(Model *m, const Safetensors *file)
 
     error = model_upload_all(m, &u, file);
     if (u.progress >= 0)
-        fprintf(stderr, "\r\x1b[K");
+        fprintf(stderr, "\r%40s\r", "");
     for (int i = 0; i < 2; i++) {
         if (u.sent[i] != NULL)
             cudaEventDestroy(u.sent[i]);

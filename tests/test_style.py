@@ -91,6 +91,10 @@ def check_text():
         check(text.endswith("\n") and not text.endswith("\n\n"), path + ": one newline ends a file")
         if path.endswith((".h", ".c", ".cu", ".cuh")):
             check(text.startswith("/* "), path + ": does not open by saying what it is")
+    registered = read("tests/CMakeLists.txt")
+    for path in code:
+        name = re.match(r"tests/(?:test|fuzz)_(\w+)\.", path)
+        check(not name or re.search(r"\b(test_)?%s\b" % name[1], registered), path + " is not in tests/CMakeLists.txt")
     check_readme(read("README.md"))
 
 

@@ -13,10 +13,11 @@
 #ifndef DECODE_CUH
 #define DECODE_CUH
 
-#include <cooperative_groups.h>
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+#include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "config.h"
 #include "fail.h"
@@ -60,7 +61,8 @@ enum {
     DOWN_SLICE = INTERMEDIATE / WARPS, /* columns of down_proj for a warp */
     H_PER_WORD = DOWN_SLICE / 32,      /* so that a lane receives one word */
     PART_ROWS = 48,
-    HALF = 96, /* room for half of a slice */
+    ACTIVATION =
+        DOWN_SLICE / 2, /* pairs of a warp's columns: the longest vector, or HIDDEN's with its rest */
 
     GROUP = 8, /* positions that a warp takes at once in attention */
     MAX_SPLITS = 16,
@@ -73,13 +75,20 @@ enum {
 static_assert(HEADS == 2 * KV_HEADS && HEAD_DIM == 128, "attention is laid out for pairs of heads of 128");
 static_assert((int)WARPS == (int)HEADS && WARPS >= 4, "o_proj: a warp's columns are one head's");
 static_assert(16 * QKV_TILES == 32 && 16 * HEAD_TILES == 32 && 8 * MLP_TILES <= 32, "one lane a row");
-static_assert(O_SLICE / 2 <= HALF && DOWN_SLICE / 2 <= HALF && 16 * MLP_TILES <= PART_ROWS, "");
+static_assert((int)DOWN_SLICE >= (int)O_SLICE && (int)DOWN_SLICE >= 128 && 16 * MLP_TILES <= PART_ROWS, "");
 static_assert(8 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD <= 6 && VOCAB % 32 == 0, "");
 
 /* A word of an exchange: 12 bytes of payload and the epoch it belongs to, loaded and stored as one 128-bit
  * access, which the memory model keeps whole. So a reader that sees the epoch it waits for has the payload
  * too: no flag, no fence, no second read. */
 typedef uint4 Word;
+
+/* What a launch leaves for the host. */
+struct DecodeResult {
+    Candidate best[DECODE_MAX_K]; /* best first */
+    int found;                    /* how many of them; fewer than asked for: sort the logits instead */
+    uint32_t epoch;               /* written last: the launch it belongs to */
+};
 
 struct Decode {
     Weights weights;
@@ -244,18 +253,26 @@ warp_index(void)
     return __shfl_sync(~0u, threadIdx.x / 32, 0);
 }
 
+/* How many tiles fit beside Shared: 227 KB a block on sm_90, 99 KB on sm_86. */
+enum { STAGES_90 = 11, STAGES_80 = 3 };
+#if __CUDA_ARCH__ >= 900
+enum { STAGES = STAGES_90 };
+#else
+enum { STAGES = STAGES_80 };
+#endif
+
 /* ---- shared memory ---- */
 
 struct Shared {
-    float part[2][WARPS][PART_ROWS];         /* partial sums of the rows at hand */
-    float sum_squares[2][WARPS];             /* of the vector at hand, for RMSNorm */
-    float residual[HIDDEN];                  /* only this block's rows are kept */
-    uint32_t activation[WARPS][2][HALF / 2]; /* bf16 pairs; [0], [1]: columns 0 and 1 of the mma's b */
-    bf16 q[2][Q_STRIDE];                     /* (head) */
-    bf16 k[HEAD_DIM], v[HEAD_DIM];           /* of this token */
+    float part[2][WARPS][PART_ROWS];        /* partial sums of the rows at hand */
+    float sum_squares[2][WARPS];            /* of the vector at hand, for RMSNorm */
+    float residual[HIDDEN];                 /* only this block's rows are kept */
+    uint32_t activation[WARPS][ACTIVATION]; /* bf16 pairs; [0], [1]: columns 0 and 1 of the mma's b */
+    bf16 q[2][Q_STRIDE];                    /* (head) */
+    bf16 k[HEAD_DIM], v[HEAD_DIM];          /* of this token */
     alignas(16) float max[2][WARPS], sum[2][WARPS];
     float4 o[WARPS][2][HEAD_DIM / 4];
-    uint64_t full[32], empty[32];
+    uint64_t full[STAGES_90], empty[STAGES_90];
     int first_item, last_item;
     alignas(16) float maxima[MAX_GROUPS];
     int group[MAX_GROUPS], groups, collected;
@@ -271,7 +288,7 @@ enum { RING_OFFSET = (sizeof(Shared) + 127) / 128 * 128 };
 
 /* A position in the ring; the stream and every warp of the chain have their own. */
 struct Ring {
-    int stages, stage;
+    int stage;
     uint32_t parity;
 
     /* Stage and parity of the i-th tile from here. */
@@ -279,12 +296,9 @@ struct Ring {
     at(int i, uint32_t *p) const
     {
         int s = stage + i;
-        *p = parity;
-        if (s >= stages || s < 0) {
-            s += s < 0 ? stages : -stages;
-            *p ^= 1;
-        }
-        return s;
+        bool wraps = s >= STAGES;
+        *p = wraps ? parity ^ 1 : parity;
+        return wraps ? s - STAGES : s;
     }
 
     __device__ __forceinline__ void
@@ -374,11 +388,11 @@ stream(const Decode &d, Ring ring, int pos, int splits)
 
     auto copy = [&](const bf16 *rows, int stride, int depth) {
         uint32_t p;
-        if (issued >= ring.stages)
+        if (issued >= STAGES)
             mbarrier_wait(Ring::empty(ring.stage), ring.parity ^ 1);
         if (issued >= depth) {
-            int s = ring.at(-depth, &p);
-            mbarrier_wait(Ring::full(s), p);
+            int s = ring.at(STAGES - depth, &p); /* where the stream was `depth` tiles ago */
+            mbarrier_wait(Ring::full(s), p ^ 1);
         }
         tile_copy(Ring::tile(ring.stage), rows, stride, Ring::full(ring.stage));
         issued++;
@@ -443,114 +457,90 @@ stream(const Decode &d, Ring ring, int pos, int splits)
 
 /* ---- matrix times vector ----
  *
- * A warp multiplies its own columns of the rows at hand; the sum over the warps comes later. The weights are
- * the mma's a, straight from the tile: a lane's 16 bytes are 8 neighbouring columns of its row, and b takes
- * the same columns, so their order inside the mma does not matter. Of b's 8 columns two are in use:
- *
- *   wide   16 rows, HIDDEN columns: b's column 0 is the bf16 vector, column 1 what rounding took from it
- *   tall   8 rows, more columns: a's upper 8 rows are the rows with the first half of the warp's columns, its
- * lower 8 the same rows with the second half, and b's columns 0 and 1 the two halves of the vector. */
+ * A warp multiplies its own columns of the rows at hand; the sum over the warps comes later. One mma takes 8
+ * rows and 32 columns: a lane reads 16 bytes of row g, columns 8q.., and these four registers are a as they
+ * are, which makes a's row g the row at columns 8q, 8q+1, 8q+4, 8q+5 and a's row g + 8 the same row at the
+ * other four. So column 0 of b holds the vector at the former, column 1 at the latter, and what counts is c
+ * at (g, 0) and (g + 8, 1). Columns 2 and 3 do the same for what rounding to bf16 took from the vector. */
 
-template <int CHUNKS>
-__device__ __forceinline__ void
-operand(uint4 (&x)[CHUNKS], const uint32_t (&activation)[2][HALF / 2])
+/* The place of a pair of columns (2i, 2i + 1) in b's order: column 0 of b, then column 1. */
+__device__ __forceinline__ int
+operand_place(int i)
 {
-    int lane = lane_index();
-#pragma unroll
-    for (int i = 0; i < CHUNKS; i++)
-        x[i] = *(const uint4 *)&activation[lane / 4 & 1][i * 16 + lane % 4 * 4];
+    return i / 16 * 16 + i % 2 * 8 + i % 16 / 4 * 2 + i % 4 / 2;
 }
 
-template <int TILES> struct Wide {
-    uint4 a[TILES][2][2]; /* (tile, 32 columns, upper or lower 8 rows) */
-
-    __device__ __forceinline__ void
-    load(Ring &ring, int warp)
-    {
-        int lane = lane_index(),
-            offset = lane / 4 * TILE_STRIDE + warp * 128 + lane % 4 * 16;
-#pragma unroll
-        for (int t = 0; t < TILES; t++) {
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                const char *tile = ring.wait(r) + offset;
-                a[t][0][r] = *(const uint4 *)tile;
-                a[t][1][r] = *(const uint4 *)(tile + 64);
-            }
-            ring.release(2);
-        }
-    }
-
-    __device__ __forceinline__ void
-    multiply(Shared &s, int turn, int warp) const
-    {
-        uint4 x[2];
-        operand(x, s.activation[warp]);
-        int lane = lane_index();
-        float *part = s.part[turn][warp];
-        float c[TILES][4] = {};
-#pragma unroll
-        for (int t = 0; t < TILES; t++)
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                mma(c[t], a[t][i][0].x, a[t][i][1].x, a[t][i][0].y, a[t][i][1].y, x[i].x, x[i].y);
-                mma(c[t], a[t][i][0].z, a[t][i][1].z, a[t][i][0].w, a[t][i][1].w, x[i].z, x[i].w);
-            }
-        if (lane % 4 == 0)
-#pragma unroll
-            for (int t = 0; t < TILES; t++) {
-                part[t * 16 + lane / 4] = c[t][0] + c[t][1];
-                part[t * 16 + 8 + lane / 4] = c[t][2] + c[t][3];
-            }
-    }
-};
-
-template <int SLICE> struct Tall {
-    enum { CHUNKS = SLICE / 64 };
-    uint4 a[CHUNKS][2];
+/* TILES times 8 rows, CHUNKS times 32 columns a warp; the rows are columns wide. */
+template <int TILES, int CHUNKS, bool LOW> struct Rows {
+    enum {
+        SLICE = 32 * CHUNKS,
+        WIDTH = SLICE * WARPS / HIDDEN
+    }; /* columns of a warp, tiles beside each other */
+    uint4 a[TILES][CHUNKS];
 
     __device__ __forceinline__ void
     load(Ring &ring, int warp)
     {
         int lane = lane_index(), offset = lane / 4 * TILE_STRIDE + lane % 4 * 16;
-        const char *tile[SLICE * WARPS / HIDDEN];
+        if (WIDTH == 1) {
 #pragma unroll
-        for (int i = 0; i < SLICE * WARPS / HIDDEN; i++)
-            tile[i] = ring.wait(i);
+            for (int t = 0; t < TILES; t++) {
+                const char *tile = ring.wait(t % 2) + offset + warp * SLICE * 2;
 #pragma unroll
-        for (int i = 0; i < CHUNKS; i++)
+                for (int i = 0; i < CHUNKS; i++)
+                    a[t][i] = *(const uint4 *)(tile + 64 * i);
+                if (t % 2)
+                    ring.release(2);
+            }
+        } else {
+            const char *tile[WIDTH];
 #pragma unroll
-            for (int r = 0; r < 2; r++) {
-                int column = warp * SLICE + r * (SLICE / 2) + i * 32;
+            for (int j = 0; j < WIDTH; j++)
+                tile[j] = ring.wait(j);
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) {
+                int column = warp * SLICE + 32 * i;
                 const char *p = tile[0];
 #pragma unroll
-                for (int j = 1; j < SLICE * WARPS / HIDDEN; j++)
+                for (int j = 1; j < WIDTH; j++)
                     if (column >= j * HIDDEN)
                         p = tile[j];
-                a[i][r] = *(const uint4 *)(p + column % HIDDEN * 2 + offset);
+                a[0][i] = *(const uint4 *)(p + column % HIDDEN * 2 + offset);
             }
-        ring.release(SLICE * WARPS / HIDDEN);
+            ring.release(WIDTH);
+        }
     }
 
     __device__ __forceinline__ void
     multiply(Shared &s, int turn, int warp) const
     {
-        uint4 x[CHUNKS];
-        operand(x, s.activation[warp]);
-        int lane = lane_index();
-        float *part = s.part[turn][warp];
-        float c[2][4] = {};
+        const int lane = lane_index(), g = lane / 4, q = lane % 4;
+        const uint32_t *x = s.activation[warp] + (LOW && g & 2 ? SLICE / 2 : 0) + (g & 1) * 8 + q * 2;
+        float c[TILES][TILES == 1 ? 2 : 1][4] = {};
+        uint2 b[CHUNKS];
+
 #pragma unroll
-        for (int i = 0; i < CHUNKS; i++) {
-            mma(c[0], a[i][0].x, a[i][1].x, a[i][0].y, a[i][1].y, x[i].x, x[i].y);
-            mma(c[1], a[i][0].z, a[i][1].z, a[i][0].w, a[i][1].w, x[i].z, x[i].w);
+        for (int i = 0; i < CHUNKS; i++)
+            b[i] = *(const uint2 *)(x + 16 * i);
+#pragma unroll
+        for (int t = 0; t < TILES; t++)
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++)
+                mma(c[t][TILES == 1 ? i % 2 : 0], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
+#pragma unroll
+        for (int t = 0; t < TILES; t++) {
+            float v = c[t][0][0] + c[t][0][3];
+            if (TILES == 1)
+                v += c[t][1][0] + c[t][1][3];
+            if (LOW)
+                v += __shfl_xor_sync(~0u, v, 1);
+            if (q == 0)
+                s.part[turn][warp][8 * t + g] = v;
         }
-        if (lane % 4 == 0)
-            part[lane / 4] = c[0][0] + c[1][0] + (c[0][3] + c[1][3]);
     }
 };
 
-/* ---- receiving: words -> this warp's columns of the vector, as the mma's b ---- */
+/* ---- receiving: words -> this warp's columns of the vector ---- */
 
 /* The residual stream times the norm's weights. The factor 1 / rms is left to the sums at the end. */
 __device__ __forceinline__ void
@@ -568,8 +558,8 @@ receive_residual(Shared &s, int warp, const bf16 *norm, float *sum_squares, cons
     uint32_t high = pack(a, b);
     float2 h = unpack(high);
 
-    s.activation[warp][0][lane] = high;
-    s.activation[warp][1][lane] = pack(a - h.x, b - h.y);
+    s.activation[warp][operand_place(lane)] = high;
+    s.activation[warp][32 + operand_place(lane)] = pack(a - h.x, b - h.y);
     __syncwarp();
     float squares = warp_sum(v.x * v.x + v.y * v.y);
     if (lane == 0)
@@ -616,8 +606,8 @@ receive_attention(Shared &s, int warp, const Word *words, int splits, uint32_t e
             }
     }
     float r = 1 / total;
-    *(uint2 *)&s.activation[warp][lane / 16][lane % 16 * 2] =
-        make_uint2(pack(o[0] * r, o[1] * r), pack(o[2] * r, o[3] * r));
+    s.activation[warp][operand_place(2 * lane)] = pack(o[0] * r, o[1] * r);
+    s.activation[warp][operand_place(2 * lane + 1)] = pack(o[2] * r, o[3] * r);
     __syncwarp();
 }
 
@@ -626,11 +616,10 @@ receive_hidden(Shared &s, int warp, const Word *words, uint32_t epoch)
 {
     int lane = lane_index();
     Word v = word_wait(words + warp * 32 + lane, epoch);
-    uint32_t *to = &s.activation[warp][lane / 16][lane % 16 * (H_PER_WORD / 2)];
-    to[0] = v.x;
-    to[1] = v.y;
-    if (H_PER_WORD > 4)
-        to[2] = v.z;
+    const uint32_t pair[3] = {v.x, v.y, v.z};
+#pragma unroll
+    for (int i = 0; i < H_PER_WORD / 2; i++)
+        s.activation[warp][operand_place(lane * (H_PER_WORD / 2) + i)] = pair[i];
     __syncwarp();
 }
 
@@ -698,44 +687,40 @@ send_residual(const float (&part)[WARPS][PART_ROWS], float *residual, Word *word
 
 /* ---- attention ---- */
 
+/* Keys and values of GROUP positions, as a lane needs them. */
 struct KeyValue {
-    uint4 k[4]; /* [i]: position g, dimensions 32 i + 8 q.. */
-    uint4 v[4]; /* [2 n + i]: position 2q + n, dimensions 64 i + 8 g.. */
+    uint4 k[4]; /* [i]: position g, dimensions 32 i + 8 q..; the mma's b */
+    uint2 v[8]; /* [n]: position n, dimensions 4 lane.. */
 
-    /* keys, values: (positions, HEAD_DIM). What lies at or past `end` is not read and becomes zero. */
+    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies at or past `end` becomes zero.
+     */
     __device__ __forceinline__ void
-    load(const bf16 *keys, const bf16 *values, int base, int end)
+    load(const bf16 *keys, const bf16 *values, int end)
     {
-        const int g = lane_index() / 4, q = lane_index() % 4;
-        const uint4 zero = make_uint4(0, 0, 0, 0);
-        const bf16 *key = keys + (base + g) * HEAD_DIM + 8 * q,
-                   *value = values + (base + 2 * q) * HEAD_DIM + 8 * g;
+        const int lane = lane_index(), g = lane / 4;
+        keys += g * HEAD_DIM + lane % 4 * 8;
+        values += lane * 4;
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            k[i] = base + g < end ? *(const uint4 *)(key + 32 * i) : zero;
+            k[i] = g < end ? *(const uint4 *)(keys + 32 * i) : make_uint4(0, 0, 0, 0);
 #pragma unroll
-        for (int n = 0; n < 2; n++)
-#pragma unroll
-            for (int i = 0; i < 2; i++)
-                v[2 * n + i] =
-                    base + 2 * q + n < end ? *(const uint4 *)(value + n * HEAD_DIM + 64 * i) : zero;
+        for (int n = 0; n < 8; n++)
+            v[n] = n < end ? *(const uint2 *)(values + n * HEAD_DIM) : make_uint2(0, 0);
     }
 
-    /* Puts this token's own key and value in. */
+    /* Puts this token's own key and value in, at position `at` of the group. */
     __device__ __forceinline__ void
-    patch(const bf16 *key, const bf16 *value, int base, int pos)
+    patch(const bf16 *key, const bf16 *value, int at)
     {
-        const int g = lane_index() / 4, q = lane_index() % 4;
-        if (base + g == pos)
+        const int lane = lane_index();
+        if (lane / 4 == at)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                k[i] = *(const uint4 *)(key + 32 * i + 8 * q);
+                k[i] = *(const uint4 *)(key + 32 * i + lane % 4 * 8);
 #pragma unroll
-        for (int n = 0; n < 2; n++)
-            if (base + 2 * q + n == pos)
-#pragma unroll
-                for (int i = 0; i < 2; i++)
-                    v[2 * n + i] = *(const uint4 *)(value + 64 * i + 8 * g);
+        for (int n = 0; n < 8; n++)
+            if (n == at)
+                v[n] = *(const uint2 *)(value + lane * 4);
     }
 };
 
@@ -781,7 +766,8 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
     int group = first + warp;
 
     if (group < last) /* the earlier positions do not depend on this token: fetch them before its q arrives */
-        kv.load(d.k_cache + at, d.v_cache + at, group * GROUP, pos);
+        kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROUP * HEAD_DIM,
+                pos - group * GROUP);
 
     if (warp < 4) {
         float v[4];
@@ -796,7 +782,8 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
             const float scale = 1.4426950408889634f * 0.08838834764831845f; /* log2(e) / sqrt(HEAD_DIM) */
 #pragma unroll
             for (int i = 0; i < 2; i++)
-                *(uint32_t *)&s.q[warp][64 * i + 2 * lane] = pack(v[2 * i] * scale, v[2 * i + 1] * scale);
+                *(uint32_t *)&s.q[warp][64 * i + lane / 4 * 8 + (lane % 2 * 2 + lane % 4 / 2) * 2] =
+                    pack(v[2 * i] * scale, v[2 * i + 1] * scale);
         } else {
             bf16 *to = warp == 2 ? s.k : s.v,
                  *cache = (warp == 2 ? d.k_cache : d.v_cache) + at + pos * HEAD_DIM;
@@ -813,66 +800,60 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
     consumers_sync();
     stamp(2);
 
-    /* Queries are a's rows (g & 1 is the head), keys b's columns, so that c
-     * has a lane's scores where the second product wants them as b: positions 2q, 2q+1 and 8 further of head
-     * g & 1. */
-    float o[8][4] = {}, max = -INFINITY, sum = 0;
+    /* Scores: queries are a's rows (row g is head g & 1; its second and third pair of columns are swapped, so
+     * that four registers serve two products: rows 0-7 in the first, 8-15 in the second), keys b's columns,
+     * so lane (g, q) holds head g & 1 at positions 2q and 2q + 1. Values: a lane sums four dimensions of both
+     * heads, the weights come by shuffles. */
+    float4 o0 = make_float4(0, 0, 0, 0), o1 = o0;
+    float max = -INFINITY, sum = 0;
 #pragma unroll 1
     for (; group < last; group += WARPS) {
-        asm volatile("" ::
-                         : "memory"); /* q is read again in each turn: there are no registers to keep it in */
         float c[2][4] = {};
-        kv.patch(s.k, s.v, group * GROUP, pos);
+        if (group == pos / GROUP)
+            kv.patch(s.k, s.v, pos % GROUP);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             uint4 q = *(const uint4 *)&s.q[g & 1][32 * i + lane % 4 * 8];
-            mma(c[0], q.x, 0, q.y, 0, kv.k[i].x, kv.k[i].y);
-            mma(c[1], q.z, 0, q.w, 0, kv.k[i].z, kv.k[i].w);
+            mma(c[0], q.x, q.y, q.z, q.w, kv.k[i].x, kv.k[i].y);
+            mma(c[1], q.x, q.y, q.z, q.w, kv.k[i].z, kv.k[i].w);
         }
-        float p[2], top = max;
-#pragma unroll
-        for (int n = 0; n < 2; n++) {
-            p[n] = c[0][n] + c[1][n];
-            if (group * GROUP + lane % 4 * 2 + n > pos)
-                p[n] = -INFINITY;
-            top = fmaxf(top, p[n]);
-        }
+        float p0 = c[0][0] + c[1][2], p1 = c[0][1] + c[1][3];
+        int position = group * GROUP + lane % 4 * 2;
+        if (position > pos)
+            p0 = -INFINITY;
+        if (position + 1 > pos)
+            p1 = -INFINITY;
+        float top = fmaxf(max, fmaxf(p0, p1));
         top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
         top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
         float shrink = exp2f(max - top);
         max = top;
-        p[0] = exp2f(p[0] - top);
-        p[1] = exp2f(p[1] - top);
-        sum = sum * shrink + p[0] + p[1];
+        p0 = exp2f(p0 - top);
+        p1 = exp2f(p1 - top);
+        sum = sum * shrink + (p0 + p1);
         float shrink0 = __shfl_sync(~0u, shrink, 0), shrink1 = __shfl_sync(~0u, shrink, 4);
-        uint32_t b = pack(p[0], p[1]);
+        o0.x *= shrink0, o0.y *= shrink0, o0.z *= shrink0, o0.w *= shrink0;
+        o1.x *= shrink1, o1.y *= shrink1, o1.z *= shrink1, o1.w *= shrink1;
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-            const uint32_t half = j % 2 ? 0x7632 : 0x5410;
-            o[j][0] *= shrink0, o[j][1] *= shrink1, o[j][2] *= shrink0, o[j][3] *= shrink1;
-            mma8(o[j], __byte_perm((&kv.v[0].x)[j / 2], (&kv.v[2].x)[j / 2], half),
-                 __byte_perm((&kv.v[1].x)[j / 2], (&kv.v[3].x)[j / 2], half), b);
+        for (int n = 0; n < 8; n++) {
+            float a = __shfl_sync(~0u, n % 2 ? p1 : p0, n / 2),
+                  b = __shfl_sync(~0u, n % 2 ? p1 : p0, 4 + n / 2);
+            float2 x = unpack(kv.v[n].x), y = unpack(kv.v[n].y);
+            o0.x += a * x.x, o0.y += a * x.y, o0.z += a * y.x, o0.w += a * y.y;
+            o1.x += b * x.x, o1.y += b * x.y, o1.z += b * y.x, o1.w += b * y.y;
         }
+        int next = (group + WARPS) * GROUP;
         if (group + WARPS < last)
-            kv.load(d.k_cache + at, d.v_cache + at, (group + WARPS) * GROUP, pos);
+            kv.load(d.k_cache + at + next * HEAD_DIM, d.v_cache + at + next * HEAD_DIM, pos - next);
     }
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
     stamp(3);
-
-    /* Lanes with q = 0 hold dimensions 8g + j (c0, c1 for the two heads) and 64 + 8g + j (c2, c3). */
-    if (lane % 4 == 0) {
-#pragma unroll
-        for (int h = 0; h < 2; h++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                s.o[warp][h][i / 2 * 16 + 2 * g + i % 2] =
-                    make_float4(o[i % 2 * 4][h + i / 2 * 2], o[i % 2 * 4 + 1][h + i / 2 * 2],
-                                o[i % 2 * 4 + 2][h + i / 2 * 2], o[i % 2 * 4 + 3][h + i / 2 * 2]);
-        if (g < 2) {
-            s.max[g][warp] = max;
-            s.sum[g][warp] = sum;
-        }
+    s.o[warp][0][lane] = o0;
+    s.o[warp][1][lane] = o1;
+    if (lane % 4 == 0 && g < 2) {
+        s.max[g][warp] = max;
+        s.sum[g][warp] = sum;
     }
     consumers_sync();
     stamp(4);
@@ -909,7 +890,7 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
     if (warp == 0) {
         for (int m = 16; m >= parts; m >>= 1)
             lane_max = fmaxf(lane_max, __shfl_xor_sync(~0u, lane_max, m));
-        __threadfence(); /* the logits before the word that announces them */
+        asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* the logits before the word that announces them */
         __syncwarp();
         if (lane < parts)
             word_send(d.maxima + blockIdx.x * parts + lane, __float_as_uint(lane_max), 0, 0, epoch);
@@ -921,7 +902,7 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
         s.groups = s.collected = 0;
     for (int i = thread; i < MAX_GROUPS; i += CONSUMERS)
         s.maxima[i] = i < n ? __uint_as_float(word_wait(d.maxima + i, epoch, __activemask()).x) : -INFINITY;
-    __threadfence();
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
     consumers_sync();
     for (int i = thread; i < n; i += CONSUMERS) {
         float4 *maxima = (float4 *)s.maxima;
@@ -973,10 +954,14 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
                 better += t.logit > c.logit || (t.logit == c.logit && t.id < c.id);
             }
             if (better < k)
-                d.best[better] = c;
+                d.result->best[better] = c;
         }
-    if (thread == 0)
-        *d.found = collected <= CANDIDATES ? min(collected, k) : 0;
+    consumers_sync();
+    if (thread == 0) {
+        d.result->found = collected <= CANDIDATES ? min(collected, k) : 0;
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+        *(volatile uint32_t *)&d.result->epoch = d.epoch;
+    }
 }
 
 /* ---- the chain ---- */
@@ -989,13 +974,13 @@ __launch_bounds__(DECODE_THREADS, 1)
     Shared &s = *(Shared *)memory;
     const int block = blockIdx.x, blocks = gridDim.x, thread = threadIdx.x;
     const int warp = warp_index();
-    Ring ring = {d.stages, 0, 0};
+    Ring ring = {0, 0};
 
     if (thread == 0) { /* attention's items, spread evenly over the blocks */
         s.first_item = (block * KV_HEADS * splits + blocks - 1) / blocks;
         s.last_item = ((block + 1) * KV_HEADS * splits + blocks - 1) / blocks;
     }
-    if (thread < d.stages) {
+    if (thread < STAGES) {
 #if __CUDA_ARCH__ >= 900
         mbarrier_init(s.full + thread, 1);
 #else
@@ -1032,7 +1017,7 @@ __launch_bounds__(DECODE_THREADS, 1)
         {
 #pragma unroll 1
             for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Wide<QKV_TILES> tiles;
+                Rows<2 * QKV_TILES, 2, true> tiles;
                 tiles.load(ring, warp);
                 if (share == block) {
                     receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : nullptr, epoch++,
@@ -1049,12 +1034,13 @@ __launch_bounds__(DECODE_THREADS, 1)
 #pragma unroll 1
         for (int item = s.first_item; item < s.last_item; item++)
             attend(
-                d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item / splits, item % splits, splits, pos, epoch);
+                d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item / splits, item % splits, splits, pos,
+                epoch);
         stamp(l, 3);
         {
 #pragma unroll 1
             for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Tall<O_SLICE> tiles;
+                Rows<1, O_SLICE / 32, false> tiles;
                 tiles.load(ring, warp);
                 if (share == block) {
                     receive_attention(s, warp, d.attention, splits, epoch);
@@ -1070,7 +1056,7 @@ __launch_bounds__(DECODE_THREADS, 1)
         {
 #pragma unroll 1
             for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Wide<MLP_TILES> tiles;
+                Rows<2 * MLP_TILES, 2, true> tiles;
                 tiles.load(ring, warp);
                 if (share == block) {
                     stamp(l, 6);
@@ -1088,7 +1074,7 @@ __launch_bounds__(DECODE_THREADS, 1)
         {
 #pragma unroll 1
             for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Tall<DOWN_SLICE> tiles;
+                Rows<1, DOWN_SLICE / 32, false> tiles;
                 tiles.load(ring, warp);
                 if (share == block) {
                     stamp(l, 9);
@@ -1111,7 +1097,7 @@ __launch_bounds__(DECODE_THREADS, 1)
     float lane_max = -INFINITY;
 #pragma unroll 1
     for (int batch = block; batch < HEAD_BATCHES; batch += blocks, turn ^= 1) {
-        Wide<HEAD_TILES> tiles;
+        Rows<2 * HEAD_TILES, 2, true> tiles;
         tiles.load(ring, warp);
         if (batch == block) {
             receive_residual(s, warp, d.weights.norm, s.sum_squares[0], d.out, epoch);
@@ -1133,39 +1119,122 @@ __launch_bounds__(DECODE_THREADS, 1)
 
 /* ---- host ---- */
 
+/* Device memory that decode_open takes as its workspace. */
 static inline size_t
 decode_workspace_bytes(void)
 {
     size_t words =
-        (Q_DIM + 2 * KV_DIM) / 2 + HEADS * MAX_SPLITS * 32 + HIDDEN + INTERMEDIATE / H_PER_WORD + 256;
+        (Q_DIM + 2 * KV_DIM) / 2 + HEADS * MAX_SPLITS * 32 + HIDDEN + INTERMEDIATE / H_PER_WORD + MAX_GROUPS;
     return words * sizeof(Word) + VOCAB * sizeof(float);
 }
 
-static inline void
-decode_carve(Decode *d, void *workspace)
+/* Prepares decoding. weights, k_cache, v_cache and rope are device memory that stays the caller's, as does
+ * workspace (of decode_workspace_bytes(), 256-byte aligned). The grid is the largest that can be resident, at
+ * most max_blocks if that is not 0. */
+static inline const char *
+decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, const float2 *rope, int context,
+            void *workspace, int max_blocks)
 {
+    const void *kernel[] = {(const void *)decode_kernel<false>, (const void *)decode_kernel<true>};
+    cudaFuncAttributes attributes;
+    cudaError_t e;
+    int device, processors, available, per_processor;
     Word *p = (Word *)workspace;
+
+    memset(d, 0, sizeof *d);
+    d->weights = *weights;
+    d->k_cache = k_cache, d->v_cache = v_cache, d->rope = rope, d->context = context;
     d->qkv = p, p += (Q_DIM + 2 * KV_DIM) / 2;
     d->attention = p, p += HEADS * MAX_SPLITS * 32;
     d->mid = p, p += HIDDEN / 2;
     d->out = p, p += HIDDEN / 2;
     d->hidden = p, p += INTERMEDIATE / H_PER_WORD;
-    d->maxima = p, p += 256;
+    d->maxima = p, p += MAX_GROUPS;
     d->logits = (float *)p;
+    d->epoch = 1;
+    d->depth = 2, d->group_limit = 32, d->ahead = 0, d->cooperative = 1;
+    if ((e = cudaGetDevice(&device)) || (e = cudaFuncGetAttributes(&attributes, kernel[0])) ||
+        (e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) ||
+        (e = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->stages = attributes.ptxVersion >= 90 ? STAGES_90 : STAGES_80;
+    d->head_depth = d->stages > 8 ? 8 : d->stages - 1;
+    d->shared_bytes = RING_OFFSET + d->stages * TILE_BYTES;
+    if (d->shared_bytes > available)
+        return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
+                    available, d->shared_bytes);
+    for (int i = 0; i < 2; i++)
+        if ((e = cudaFuncSetAttribute(kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      d->shared_bytes)))
+            return fail("preparing to decode: %s", cudaGetErrorString(e));
+    if ((e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel[0], DECODE_THREADS,
+                                                           d->shared_bytes)))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->blocks = processors * per_processor;
+    if (d->blocks > SHARES)
+        d->blocks = SHARES;
+    if (max_blocks && d->blocks > max_blocks)
+        d->blocks = max_blocks;
+    if ((e = cudaHostAlloc((void **)&d->result, sizeof *d->result, cudaHostAllocMapped)) ||
+        (e = cudaMemset(workspace, 0, decode_workspace_bytes())))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->result->epoch = 0;
+    return NULL;
 }
 
-static inline cudaError_t
-decode_launch(Decode *d, int token, int pos, int k, int splits, cudaStream_t stream)
+static inline void
+decode_close(Decode *d)
 {
+    cudaFreeHost(d->result);
+}
+
+/* Attention's splits of the context at a position. */
+static inline int
+decode_splits(const Decode *d, int pos)
+{
+    int groups = pos / GROUP + 1, splits = 1;
+    while (splits < MAX_SPLITS && groups > splits * d->group_limit)
+        splits *= 2;
+    while (splits > 1 && splits * KV_HEADS > d->blocks)
+        splits /= 2;
+    return splits;
+}
+
+/* Starts one token. Its k best logits (k at most DECODE_MAX_K) come with decode_wait; with k = 0 only
+ * d->logits are made. */
+static inline const char *
+decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
+{
+    int splits = decode_splits(d, pos);
     void *args[] = {d, &token, &pos, &k, &splits};
     const void *kernel = d->stamps ? (const void *)decode_kernel<true> : (const void *)decode_kernel<false>;
-    cudaError_t e =
-        !d->cooperative
-            ? cudaLaunchKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes, stream)
-            : cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args,
-                                          d->shared_bytes, stream);
+    cudaError_t e;
+
     d->epoch += LAYERS + 1;
-    return e;
+    if (d->cooperative)
+        e = cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes,
+                                        stream);
+    else
+        e = cudaLaunchKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes, stream);
+    return e ? fail("starting the decode kernel (%d blocks, %d bytes of shared memory): %s", d->blocks,
+                    d->shared_bytes, cudaGetErrorString(e))
+             : NULL;
+}
+
+/* Waits for the k best of the launch before. Reading a word that the kernel writes is a few microseconds
+ * faster than cudaStreamSynchronize; the stream is asked now and then, so that a lost device ends the wait.
+ */
+static inline const char *
+decode_wait(const Decode *d, cudaStream_t stream)
+{
+    const volatile uint32_t *epoch = &d->result->epoch;
+    for (unsigned spins = 1; *epoch != d->epoch; spins++)
+        if (spins % 4096 == 0) {
+            cudaError_t e = cudaStreamQuery(stream);
+            if (e != cudaErrorNotReady && *epoch != d->epoch)
+                return fail("decoding: %s", e ? cudaGetErrorString(e) : "the kernel ended without a result");
+        }
+    return NULL;
 }
 
 #endif

@@ -92,10 +92,15 @@ reference(int token, int pos)
 static int
 splits_for(int pos)
 {
-    int groups = pos / GROUP + 1, n = 1;
-    while (n < MAX_SPLITS && groups > n * d.group_limit)
-        n *= 2;
-    return std::min(n, std::max(1, d.blocks / KV_HEADS));
+    return decode_splits(&d, pos);
+}
+
+static void
+launch(int token, int pos, int k, cudaStream_t s = 0)
+{
+    const char *e = decode_launch(&d, token, pos, k, s);
+    if (e)
+        printf("%s\n", e), exit(1);
 }
 
 static double
@@ -106,8 +111,8 @@ check(int pos, int k)
     std::vector<float> a(VOCAB), b(VOCAB);
     OK(cudaMemcpy(b.data(), LOG, VOCAB * 4, cudaMemcpyDeviceToHost));
     OK(cudaMemset(d.logits, 0xff, VOCAB * 4));
-    memset(d.best, 0xff, DECODE_MAX_K * sizeof(Candidate));
-    OK(decode_launch(&d, token, pos, k, splits_for(pos), 0));
+    memset(d.result->best, 0xff, sizeof d.result->best);
+    launch(token, pos, k);
     OK(cudaDeviceSynchronize());
     OK(cudaMemcpy(a.data(), d.logits, VOCAB * 4, cudaMemcpyDeviceToHost));
     double num = 0, den = 0;
@@ -118,9 +123,9 @@ check(int pos, int k)
         order[i] = i;
     std::partial_sort(order.begin(), order.begin() + k, order.end(),
                       [&](int x, int y) { return a[x] > a[y] || (a[x] == a[y] && x < y); });
-    int wrong = *d.found != k;
+    int wrong = d.result->found != k;
     for (int i = 0; i < k; i++)
-        wrong += d.best[i].id != order[i] || d.best[i].logit != a[order[i]];
+        wrong += d.result->best[i].id != order[i] || d.result->best[i].logit != a[order[i]];
     double e = sqrt(num / den);
     printf("check pos %5d k %2d splits %2d: relative error %.2e, %d of the best wrong%s\n", pos, k, splits_for(pos), e, wrong,
            e < 2e-2 && !wrong ? "" : "  FAILED");
@@ -137,7 +142,7 @@ timed(int pos, int k, int n = 60)
     for (int r = 0; r < 3; r++) {
         cudaEventRecord(e0);
         for (int i = 0; i < n; i++)
-            OK(decode_launch(&d, i * 37 % VOCAB, pos, k, splits_for(pos), 0));
+            launch(i * 37 % VOCAB, pos, k);
         cudaEventRecord(e1);
         OK(cudaEventSynchronize(e1));
         float ms;
@@ -185,24 +190,16 @@ main(int argc, char **argv)
     d.rope = rope;
     void *workspace;
     OK(cudaMalloc(&workspace, decode_workspace_bytes()));
-    OK(cudaMemset(workspace, 0, decode_workspace_bytes()));
-    decode_carve(&d, workspace);
-    OK(cudaHostAlloc(&d.best, DECODE_MAX_K * sizeof(Candidate), cudaHostAllocMapped));
-    OK(cudaHostAlloc(&d.found, sizeof(int), cudaHostAllocMapped));
     for (float **q : {&X, &Y, &QKV, &ATT, &G, &LOG})
         OK(cudaMalloc(q, (VOCAB + 8) * 4));
     OK(cudaMalloc(&SC, (size_t)HEADS * d.context * 4));
-    d.blocks = std::min(prop.multiProcessorCount, (int)SHARES);
-    int opt_in = (int)prop.sharedMemPerBlockOptin;
-    if (getenv("SHARED"))
-        opt_in = atoi(getenv("SHARED"));
-    d.stages = std::min(32, (opt_in - (int)RING_OFFSET) / (int)TILE_BYTES);
-    d.shared_bytes = RING_OFFSET + d.stages * TILE_BYTES;
-    d.depth = 2, d.head_depth = 8, d.group_limit = WARPS, d.epoch = 1, d.ahead = 1, d.cooperative = 1;
-    d.head_depth = std::min(d.head_depth, d.stages - 1);
+    {
+        Weights w = d.weights;
+        const char *e = decode_open(&d, &w, d.k_cache, d.v_cache, rope, d.context, workspace, 0);
+        if (e)
+            printf("%s\n", e), exit(1);
+    }
     printf("stages %d, shared %d\n", d.stages, d.shared_bytes);
-    OK(cudaFuncSetAttribute(decode_kernel<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, d.shared_bytes));
-    OK(cudaFuncSetAttribute(decode_kernel<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, d.shared_bytes));
     OK(cudaDeviceSynchronize());
 
     if (!strcmp(what, "short")) { /* for the sanitizer */
@@ -246,7 +243,7 @@ main(int argc, char **argv)
     show("not cooperative", 64, 1);
     d.cooperative = 1;
     for (int ahead : {0, 1, 2})
-        for (int depth : {2, 3, 4}) {
+        for (int depth : {2, 3}) {
             char name[64];
             snprintf(name, sizeof name, "depth %d ahead %d", depth, ahead);
             d.depth = depth, d.ahead = ahead;
@@ -255,15 +252,15 @@ main(int argc, char **argv)
             for (int pos : {64, 1024, 4096, 8000})
                 show(name, pos, 1);
         }
-    d.depth = 2, d.ahead = 1, d.head_depth = std::min(8, d.stages - 1);
-    for (int limit : {4, 8, 16, 32, 64}) {
+    d.depth = 2, d.ahead = 0, d.head_depth = std::min(8, d.stages - 1);
+    for (int limit : {16, 32, 64, 128}) {
         d.group_limit = limit;
         char name[64];
         snprintf(name, sizeof name, "group limit %d", limit);
-        for (int pos : {64, 128, 256, 512, 1024, 2048, 4096})
+        for (int pos : {128, 256, 512, 1024, 2048, 4096, 8000})
             show(name, pos, 1);
     }
-    d.group_limit = WARPS;
+    d.group_limit = 32;
     for (int b : {20, 64}) {
         d.blocks = b;
         char name[64];
@@ -275,15 +272,23 @@ main(int argc, char **argv)
     { /* host loop */
         cudaStream_t s;
         cudaStreamCreate(&s);
-        auto t0 = std::chrono::steady_clock::now();
-        int n = 200, token = 1;
-        for (int i = 0; i < n; i++) {
-            OK(decode_launch(&d, token, 64 + i % 16, 20, 1, s));
+        for (int spin : {0, 1}) {
+            auto t0 = std::chrono::steady_clock::now();
+            int n = 400, token = 1;
+            for (int i = 0; i < n; i++) {
+                launch(token, 64 + i % 16, 20, s);
+                if (spin) {
+                    const char *e = decode_wait(&d, s);
+                    if (e)
+                        printf("%s\n", e), exit(1);
+                } else
+                    OK(cudaStreamSynchronize(s));
+                token = d.result->best[0].id;
+            }
             OK(cudaStreamSynchronize(s));
-            token = d.best[0].id;
+            double us = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() / n * 1e6;
+            printf("host loop, %s: %.1f us a token\n", spin ? "decode_wait" : "synchronize", us);
         }
-        double us = std::chrono::duration<double>(std::chrono::steady_clock::now() - t0).count() / n * 1e6;
-        printf("host loop with synchronize: %.1f us a token\n", us);
     }
     { /* stamps */
         size_t n = (size_t)d.blocks * (LAYERS + 1) * STAMPS;
@@ -291,7 +296,7 @@ main(int argc, char **argv)
         OK(cudaMalloc(&d.stamps, n * 8));
         for (int pos : {64, 1024, 4096}) {
             for (int i = 0; i < 5; i++)
-                OK(decode_launch(&d, 5, pos, 20, splits_for(pos), 0));
+                launch(5, pos, 20);
             OK(cudaDeviceSynchronize());
             OK(cudaMemcpy(s.data(), d.stamps, n * 8, cudaMemcpyDeviceToHost));
             for (int b : {0, 1, 16, 77}) {

@@ -96,15 +96,14 @@ struct Decode {
     const float2 *rope;      /* (context, HEAD_DIM / 2): cosine and sine */
     int context;
 
-    Word *qkv;         /* ((Q_DIM + 2 KV_DIM) / 2): two fp32 */
-    Word *attention;   /* (HEADS, MAX_SPLITS, 32): four bf16 and the log2 of the softmax' denominator */
-    Word *mid, *out;   /* (HIDDEN / 2): two fp32 of the residual stream after attention, after the MLP */
-    Word *hidden;      /* (INTERMEDIATE / H_PER_WORD): H_PER_WORD bf16 */
-    Word *maxima;      /* (256): one fp32 */
-    float *logits;     /* (VOCAB) */
-    Candidate *best;   /* (DECODE_MAX_K), mapped host memory */
-    int *found;        /* mapped host memory: how many of best are valid */
-    long long *stamps; /* (blocks, LAYERS + 1, STAMPS) or null */
+    Word *qkv;            /* ((Q_DIM + 2 KV_DIM) / 2): two fp32 */
+    Word *attention;      /* (HEADS, MAX_SPLITS, 32): four bf16 and the log2 of the softmax' denominator */
+    Word *mid, *out;      /* (HIDDEN / 2): two fp32 of the residual stream after attention, after the MLP */
+    Word *hidden;         /* (INTERMEDIATE / H_PER_WORD): H_PER_WORD bf16 */
+    Word *maxima;         /* (256): one fp32 */
+    float *logits;        /* (VOCAB) */
+    DecodeResult *result; /* mapped host memory */
+    long long *stamps;    /* (blocks, LAYERS + 1, STAMPS) or null */
 
     int blocks, stages, shared_bytes, depth, head_depth, group_limit, ahead, cooperative;
     uint32_t epoch;

@@ -1,4 +1,4 @@
-/* kernels.cuh: the kernels of prefill, and the sort that finds the k best logits.
+/* kernels.cuh: the kernels of prefill, and the sort of all logits.
  *
  * A kernel here works on n tokens at once, one row of a matrix for each. Matrices are row-major; those that
  * go into a matrix product are bf16, the residual stream and every sum are fp32. Each kernel stands beside a
@@ -13,13 +13,12 @@
 #include <cuda_fp16.h>
 
 #include "config.h"
+#include "decode.cuh" /* bf16, warp_sum, pack, unpack, mma */
 #include "sampler.h"
-
-typedef __nv_bfloat16 bf16;
 
 enum {
     WARP = 32,
-    GROUP = HEADS / KV_HEADS,     /* query heads that share a key/value head */
+    SHARING = HEADS / KV_HEADS,   /* query heads that share a key/value head */
     QKV_DIM = Q_DIM + 2 * KV_DIM, /* columns of q, k and v side by side */
 };
 
@@ -36,35 +35,19 @@ ceil_div(int a, int b)
     return (a + b - 1) / b;
 }
 
-/* The sum over the 32 lanes, in every lane. */
-static __device__ __forceinline__ float
-warp_sum(float v)
+/* threadIdx.x, read again at each use, so that nothing which follows from it stays in a register. */
+static __device__ __forceinline__ int
+thread_index(void)
 {
-#pragma unroll
-    for (int mask = WARP / 2; mask > 0; mask /= 2)
-        v += __shfl_xor_sync(0xffffffff, v, mask);
-    return v;
-}
+    int i;
 
-/* Two floats rounded to bf16, `low` in the low half. */
-static __device__ __forceinline__ uint32_t
-pack(float low, float high)
-{
-    uint32_t r;
-
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-}
-
-static __device__ __forceinline__ float2
-unpack(uint32_t v)
-{
-    return make_float2(__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000));
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(i));
+    return i;
 }
 
 /* 2^x, exact to 2 units in the last place; 0 for -infinity. */
 static __device__ __forceinline__ float
-fast_exp2(float x)
+attention_exp2(float x)
 {
     float r;
 
@@ -201,18 +184,18 @@ norm_rope_store(bf16 *qkv, bf16 *k_cache, bf16 *v_cache, const bf16 *q_norm, con
  * see, with a running maximum and sum, so no matrix of scores ever exists.
  *
  * The query heads of a group are rows of one tile, because they read the same keys: row r of the tile is
- * token r / GROUP, head r % GROUP. A warp has 32 rows; each fragment of K or V that it reads from shared
+ * token r / SHARING, head r % SHARING. A warp has 32 rows; each fragment of K or V that it reads from shared
  * memory feeds two products, without which shared memory, not the tensor cores, would be the limit. */
 enum {
     ATTENTION_WARPS = 4,
     ATTENTION_TILES = 2, /* 16 rows each, of a warp */
     ATTENTION_ROWS = ATTENTION_WARPS * ATTENTION_TILES * 16,
-    ATTENTION_TOKENS = ATTENTION_ROWS / GROUP,
-    ATTENTION_KEYS = 32, /* of one step */
+    ATTENTION_TOKENS = ATTENTION_ROWS / SHARING,
+    ATTENTION_KEYS = 64, /* of one step */
     ATTENTION_THREADS = ATTENTION_WARPS * WARP,
 
-    /* Shared memory: the queries, then two stages of keys and values. 64 KB: one block on sm_86, two on sm_80
-       and sm_90. */
+    /* Shared memory: the queries, then two stages of keys and values. 96 KB: one block on sm_86, two on
+     * sm_90. */
     PIECES = HEAD_DIM * (int)sizeof(bf16) / 16, /* of a row, 16 bytes each */
     ROW_BYTES = HEAD_DIM * (int)sizeof(bf16),
     QUERY_BYTES = ATTENTION_ROWS * ROW_BYTES,
@@ -220,7 +203,7 @@ enum {
     ATTENTION_SHARED = QUERY_BYTES + 4 * KEY_BYTES
 };
 
-static_assert(ATTENTION_ROWS % GROUP == 0, "a tile holds whole tokens");
+static_assert(ATTENTION_ROWS % SHARING == 0, "a tile holds whole tokens");
 
 /* Where a piece of a row lies: the eight rows that ldmatrix reads together fall into different banks. */
 static __device__ __forceinline__ uint32_t
@@ -236,7 +219,7 @@ static __device__ __forceinline__ void
 load_rows(uint32_t shared, const bf16 *src, int stride, int limit)
 {
 #pragma unroll
-    for (int i = threadIdx.x; i < rows * PIECES; i += ATTENTION_THREADS) {
+    for (int i = thread_index(); i < rows * PIECES; i += ATTENTION_THREADS) {
         int row = i / PIECES, piece = i % PIECES, bytes = row < limit ? 16 : 0;
         const bf16 *from = src + (row / group) * stride + (row % group) * HEAD_DIM + piece * 8;
 
@@ -264,23 +247,15 @@ ldmatrix_transposed(uint32_t r[4], uint32_t shared)
                  : "memory");
 }
 
-/* c (16, 8) += a (16, 16) x b (16, 8). Lane 4g + q holds c[g][2q], c[g][2q+1], c[g+8][2q], c[g+8][2q+1]. */
-static __device__ __forceinline__ void
-mma(float c[4], const uint32_t a[4], uint32_t b0, uint32_t b1)
-{
-    asm volatile(
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-/* s = q x k^T for the 32 rows of a warp and the keys of one step. */
+/* s = q x k^T for the 32 rows of a warp and the keys of one step. The pieces 2d and 2d + 1 of a row lie where
+ * 0 and 1 do, but for three bits: there are no registers to keep all these addresses in. */
 static __device__ __forceinline__ void
 attention_scores(float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4], uint32_t queries, uint32_t keys)
 {
-    int lane = threadIdx.x % WARP, warp_row = threadIdx.x / WARP * ATTENTION_TILES * 16;
+    int thread = thread_index(), lane = thread % WARP;
 
+    queries += swizzle(thread / WARP * ATTENTION_TILES * 16 + lane % 16, lane / 16);
+    keys += swizzle(lane / 16 * 8 + lane % 8, lane / 8 % 2);
 #pragma unroll
     for (int t = 0; t < ATTENTION_TILES; t++)
 #pragma unroll
@@ -294,50 +269,52 @@ attention_scores(float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4], uint32_t queri
 
 #pragma unroll
         for (int t = 0; t < ATTENTION_TILES; t++)
-            ldmatrix(q[t], queries + swizzle(warp_row + t * 16 + lane % 16, d * 2 + lane / 16));
+            ldmatrix(q[t], (queries ^ d << 5) + t * 16 * ROW_BYTES);
 #pragma unroll
         for (int j = 0; j < ATTENTION_KEYS / 16; j++) {
             uint32_t k[4];
 
-            ldmatrix(k, keys + swizzle(j * 16 + lane / 16 * 8 + lane % 8, d * 2 + lane / 8 % 2));
+            ldmatrix(k, (keys ^ d << 5) + j * 16 * ROW_BYTES);
 #pragma unroll
             for (int t = 0; t < ATTENTION_TILES; t++) {
-                mma(s[t][2 * j], q[t], k[0], k[1]);
-                mma(s[t][2 * j + 1], q[t], k[2], k[3]);
+                mma(s[t][2 * j], q[t][0], q[t][1], q[t][2], q[t][3], k[0], k[1]);
+                mma(s[t][2 * j + 1], q[t][0], q[t][1], q[t][2], q[t][3], k[2], k[3]);
             }
         }
     }
 }
 
-/* o += p x v for the 32 rows of a warp; the accumulators s of two neighbouring key tiles are, rounded, the
+/* o += p x v for the 32 rows of a warp; two neighbouring key tiles of p, as the softmax leaves them, are the
  * operand that a product over 16 keys wants. */
 static __device__ __forceinline__ void
 attention_values(float o[ATTENTION_TILES][HEAD_DIM / 8][4],
-                 const float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4], uint32_t values)
+                 const uint32_t p[ATTENTION_TILES][ATTENTION_KEYS / 8][2], uint32_t values)
 {
-    int lane = threadIdx.x % WARP;
+    int lane = thread_index() % WARP;
 
+    values += swizzle(lane % 16, lane / 16);
 #pragma unroll
-    for (int j = 0; j < ATTENTION_KEYS / 16; j++) {
-        uint32_t p[ATTENTION_TILES][4];
-
-#pragma unroll
-        for (int t = 0; t < ATTENTION_TILES; t++)
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                p[t][i] = pack(s[t][2 * j + i / 2][i % 2 * 2], s[t][2 * j + i / 2][i % 2 * 2 + 1]);
+    for (int j = 0; j < ATTENTION_KEYS / 16; j++)
 #pragma unroll
         for (int d = 0; d < HEAD_DIM / 16; d++) {
             uint32_t v[4];
 
-            ldmatrix_transposed(v, values + swizzle(j * 16 + lane % 16, d * 2 + lane / 16));
+            ldmatrix_transposed(v, (values ^ d << 5) + j * 16 * ROW_BYTES);
 #pragma unroll
             for (int t = 0; t < ATTENTION_TILES; t++) {
-                mma(o[t][2 * d], p[t], v[0], v[1]);
-                mma(o[t][2 * d + 1], p[t], v[2], v[3]);
+                const uint32_t *a = p[t][2 * j], *b = p[t][2 * j + 1];
+
+                mma(o[t][2 * d], a[0], a[1], b[0], b[1], v[0], v[1]);
+                mma(o[t][2 * d + 1], a[0], a[1], b[0], b[1], v[2], v[3]);
             }
         }
-    }
+}
+
+/* The row of the block's tile whose scores a thread holds in elements 2h and 2h + 1 of its tile t. */
+static __device__ __forceinline__ int
+attention_row(int thread, int t, int h)
+{
+    return (thread / WARP * ATTENTION_TILES + t) * 16 + h * 8 + thread % WARP / 4;
 }
 
 /* out = softmax(q k^T / sqrt(HEAD_DIM)) v, causal: the token in row i, at position pos + i, sees keys
@@ -350,17 +327,15 @@ __launch_bounds__(ATTENTION_THREADS)
                      const bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
                      const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, int n, int pos, int context)
 {
-    extern __shared__ __align__(128) unsigned char shared[];
+    extern __shared__ __align__(256) unsigned char shared[];
     const float to_log2 =
         1.44269504f * 0.0883883476f; /* log2(e) / sqrt(HEAD_DIM): the softmax uses powers of 2 */
     const uint32_t queries = (uint32_t)__cvta_generic_to_shared(shared), stages = queries + QUERY_BYTES;
-    const int lane = threadIdx.x % WARP, warp_row = threadIdx.x / WARP * ATTENTION_TILES * 16;
     const int order = blockIdx.x / KV_HEADS, kv_head = blockIdx.x % KV_HEADS, tiles = gridDim.x / KV_HEADS;
     const int tile = order < ceil_div(tiles, 2) ? tiles - 1 - order : order - ceil_div(tiles, 2);
     const int first = tile * ATTENTION_TOKENS; /* row of the tile's first token */
     const int last = min(first + ATTENTION_TOKENS, n) - 1;
     const int steps = ceil_div(pos + last + 1, ATTENTION_KEYS);
-    const int unmasked = (pos + first + 1) / ATTENTION_KEYS; /* steps whose keys every row sees */
     const bf16 *k = k_cache + (size_t)kv_head * context * HEAD_DIM;
     const bf16 *v = v_cache + (size_t)kv_head * context * HEAD_DIM;
 
@@ -384,12 +359,13 @@ __launch_bounds__(ATTENTION_THREADS)
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
 
-    load_rows<ATTENTION_ROWS, GROUP>(queries, qkv + (size_t)first * QKV_DIM + kv_head * GROUP * HEAD_DIM,
-                                     QKV_DIM, (n - first) * GROUP);
+    load_rows<ATTENTION_ROWS, SHARING>(queries, qkv + (size_t)first * QKV_DIM + kv_head * SHARING * HEAD_DIM,
+                                       QKV_DIM, (n - first) * SHARING);
     load_step(0);
     for (int step = 0; step < steps; step++) {
         uint32_t stage = stages + step % 2 * 2 * KEY_BYTES;
         float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4];
+        uint32_t p[ATTENTION_TILES][ATTENTION_KEYS / 8][2];
 
         /* This step's keys are there, and every warp is done with the stage that the next step goes to. */
         asm volatile("cp.async.wait_group 0;" ::: "memory");
@@ -402,11 +378,11 @@ __launch_bounds__(ATTENTION_THREADS)
         for (int t = 0; t < ATTENTION_TILES; t++)
 #pragma unroll
             for (int h = 0; h < 2; h++) {
-                int row = warp_row + t * 16 + h * 8 + lane / 4;
                 float highest = maximum[t][h], total = 0;
 
-                if (step >= unmasked) {
-                    int visible = pos + first + row / GROUP - step * ATTENTION_KEYS - lane % 4 * 2;
+                if ((step + 1) * ATTENTION_KEYS > pos + first + 1) { /* keys that some row does not see */
+                    int thread = thread_index(), row = attention_row(thread, t, h);
+                    int visible = pos + first + row / SHARING - step * ATTENTION_KEYS - thread % 4 * 2;
 
 #pragma unroll
                     for (int j = 0; j < ATTENTION_KEYS / 8; j++)
@@ -423,7 +399,7 @@ __launch_bounds__(ATTENTION_THREADS)
 
                 /* Later steps seldom raise a maximum, so most need no correction. */
                 if (__any_sync(0xffffffff, highest > maximum[t][h])) {
-                    float correction = fast_exp2((maximum[t][h] - highest) * to_log2);
+                    float correction = attention_exp2((maximum[t][h] - highest) * to_log2);
 
                     maximum[t][h] = highest;
                     sum[t][h] *= correction;
@@ -436,35 +412,36 @@ __launch_bounds__(ATTENTION_THREADS)
                 /* Key 0 is in the first step and visible to every row: the maximum is a number. */
                 float shift = highest * to_log2;
 #pragma unroll
-                for (int j = 0; j < ATTENTION_KEYS / 8; j++)
-#pragma unroll
-                    for (int i = 2 * h; i < 2 * h + 2; i++) {
-                        s[t][j][i] = fast_exp2(fmaf(s[t][j][i], to_log2, -shift));
-                        total += s[t][j][i];
-                    }
+                for (int j = 0; j < ATTENTION_KEYS / 8; j++) {
+                    float a = attention_exp2(fmaf(s[t][j][2 * h], to_log2, -shift));
+                    float b = attention_exp2(fmaf(s[t][j][2 * h + 1], to_log2, -shift));
+
+                    total += a + b;
+                    p[t][j][h] = pack(a, b);
+                }
                 sum[t][h] += total;
             }
-        attention_values(o, s, stage + KEY_BYTES);
+        attention_values(o, p, stage + KEY_BYTES);
     }
 
 #pragma unroll
     for (int t = 0; t < ATTENTION_TILES; t++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-            int row = warp_row + t * 16 + h * 8 + lane / 4, token = first + row / GROUP;
+            int thread = thread_index(), row = attention_row(thread, t, h), token = first + row / SHARING;
             float total = sum[t][h];
 
             total += __shfl_xor_sync(0xffffffff, total, 1);
             total += __shfl_xor_sync(0xffffffff, total, 2);
             float scale = 1 / total;
             uint32_t *to =
-                (uint32_t *)(out + (size_t)token * Q_DIM + (kv_head * GROUP + row % GROUP) * HEAD_DIM);
+                (uint32_t *)(out + (size_t)token * Q_DIM + (kv_head * SHARING + row % SHARING) * HEAD_DIM);
 
             if (token >= n)
                 continue;
 #pragma unroll
             for (int d = 0; d < HEAD_DIM / 8; d++)
-                to[d * 4 + lane % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
+                to[d * 4 + thread % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
         }
 }
 

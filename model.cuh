@@ -3,8 +3,8 @@
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
  * KV cache, rope table, activations, workspace. Weights keep the row-major form they have in the file, with
  * q, k and v of a layer side by side, and gate and up, so that each of these groups is one matrix product.
- * Prefill sends a chunk of tokens through the layers with cuBLAS and kernels.cuh; decode.cuh makes the next
- * token. */
+ * Prefill sends a chunk of tokens through the layers with cuBLAS and kernels.cuh; decode.cuh runs one token
+ * and finds the k best logits. */
 #ifndef MODEL_CUH
 #define MODEL_CUH
 
@@ -18,36 +18,11 @@
 #include <cuda_runtime.h>
 
 #include "config.h"
+#include "decode.cuh"
 #include "engine.h"
 #include "fail.h"
 #include "kernels.cuh"
 #include "safetensors.h"
-
-/* All pointers are to the device and aligned to 256 bytes. */
-typedef struct {
-    const bf16 *input_norm; /* (HIDDEN) */
-    const bf16 *q_proj;     /* (Q_DIM, HIDDEN) */
-    const bf16 *k_proj;     /* (KV_DIM, HIDDEN), where q_proj ends */
-    const bf16 *v_proj;     /* (KV_DIM, HIDDEN), where k_proj ends */
-    const bf16 *o_proj;     /* (HIDDEN, Q_DIM) */
-    const bf16 *q_norm;     /* (HEAD_DIM) */
-    const bf16 *k_norm;     /* (HEAD_DIM) */
-    const bf16 *post_norm;  /* (HIDDEN) */
-    const bf16 *gate_proj;  /* (INTERMEDIATE, HIDDEN) */
-    const bf16 *up_proj;    /* (INTERMEDIATE, HIDDEN), where gate_proj ends */
-    const bf16 *down_proj;  /* (HIDDEN, INTERMEDIATE) */
-} LayerWeights;
-
-typedef struct {
-    const bf16 *embed; /* (VOCAB, HIDDEN): the input embedding, and the output matrix */
-    const bf16 *norm;  /* (HIDDEN) */
-    LayerWeights layer[LAYERS];
-} Weights;
-
-#if __has_include("decode.cuh")
-#include "decode.cuh"
-#define MODEL_DECODE_KERNEL
-#endif
 
 enum {
     MODEL_ALIGNMENT = 256,         /* bytes */
@@ -74,33 +49,6 @@ enum model_part {
 static const char *const model_part_name[MODEL_PARTS] = {"weights",     "KV cache", "rope table",
                                                          "activations", "decode",   "workspace"};
 
-/* The operations that a token passes through, as timed. */
-enum model_operation {
-    OP_EMBEDDING,
-    OP_NORM,
-    OP_QKV,
-    OP_ROPE,
-    OP_ATTENTION,
-    OP_O,
-    OP_GATE_UP,
-    OP_SWIGLU,
-    OP_DOWN,
-    OP_HEAD,
-    OP_SORT,
-    MODEL_OPERATIONS
-};
-static const char *const model_operation_name[MODEL_OPERATIONS] = {
-    "embedding", "RMSNorm", "q, k, v", "q/k norm, RoPE, KV store", "attention", "o", "gate, up", "SiLU x up",
-    "down",      "head",    "sort"};
-
-/* An event after each operation of one pass. */
-enum { MODEL_STAMPS = LAYERS * 10 + 8 };
-typedef struct {
-    int n;
-    int operation[MODEL_STAMPS];
-    cudaEvent_t event[MODEL_STAMPS];
-} Stamps;
-
 typedef struct {
     int context, chunk;       /* positions of the cache; tokens that the activations have room for */
     int multiprocessors;      /* of the card */
@@ -109,28 +57,24 @@ typedef struct {
     void *block;              /* the one allocation */
     cudaStream_t stream;      /* all work goes here, in order */
     cublasHandle_t cublas;
-    Stamps *stamps; /* NULL unless a pass is being timed */
+    Decode decode;
 
     /* In the block. */
     Weights weights;
-    bf16 *k_cache;  /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
-    bf16 *v_cache;  /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
-    float2 *rope;   /* (context, HEAD_DIM / 2): cosine, sine */
-    int *token;     /* (chunk) */
-    float *x;       /* (chunk, HIDDEN): the residual stream */
-    bf16 *normed;   /* (chunk, HIDDEN) */
-    bf16 *qkv;      /* (chunk, QKV_DIM) */
-    bf16 *attended; /* (chunk, Q_DIM) */
-    bf16 *gate_up;  /* (chunk, 2 * INTERMEDIATE) */
-    bf16 *mlp;      /* (chunk, INTERMEDIATE) */
-    float *logits;  /* (VOCAB) */
+    bf16 *k_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
+    bf16 *v_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
+    float2 *rope;           /* (context, HEAD_DIM / 2): cosine, sine */
+    int *token;             /* (chunk) */
+    float *x;               /* (chunk, HIDDEN): the residual stream */
+    bf16 *normed;           /* (chunk, HIDDEN) */
+    bf16 *qkv;              /* (chunk, QKV_DIM) */
+    bf16 *attended;         /* (chunk, Q_DIM) */
+    bf16 *gate_up;          /* (chunk, 2 * INTERMEDIATE) */
+    bf16 *mlp;              /* (chunk, INTERMEDIATE) */
+    void *decode_workspace; /* (decode_workspace_bytes()) bytes */
     Sort sort;
     unsigned *sink;  /* (1): where the bandwidth test would write */
     void *workspace; /* (MODEL_WORKSPACE) bytes */
-#ifdef MODEL_DECODE_KERNEL
-    Decode decode;
-    void *decode_workspace; /* (decode_workspace_bytes(multiprocessors)) bytes */
-#endif
 } Model;
 
 /* ---- what can go wrong ---- */
@@ -276,20 +220,39 @@ model_take_tensor(uintptr_t *at, int which)
     return (const bf16 *)model_take(at, rows * (columns ? columns : 1) * sizeof(bf16));
 }
 
-/* The field of a layer that holds a tensor of safetensors.h. */
-static inline const bf16 **
-model_layer_field(LayerWeights *w, int which)
+/* Where a tensor of safetensors.h lies. */
+static inline const bf16 *
+model_layer_tensor(const LayerWeights *w, int which)
 {
-    const bf16 **field[LAYER_TENSORS] = {&w->input_norm, &w->q_proj,  &w->k_proj,   &w->v_proj,
-                                         &w->o_proj,     &w->q_norm,  &w->k_norm,   &w->post_norm,
-                                         &w->gate_proj,  &w->up_proj, &w->down_proj};
+    const bf16 *k_proj = w->q_proj + (size_t)Q_DIM * HIDDEN, *v_proj = k_proj + (size_t)KV_DIM * HIDDEN;
+    const bf16 *up_proj = w->gate_proj + (size_t)INTERMEDIATE * HIDDEN;
+    const bf16 *tensor[LAYER_TENSORS] = {w->input_norm, w->q_proj, k_proj,      v_proj,
+                                         w->o_proj,     w->q_norm, w->k_norm,   w->post_norm,
+                                         w->gate_proj,  up_proj,   w->down_proj};
 
-    return field[which];
+    return tensor[which];
+}
+
+/* Tensors lie in the order of safetensors.h, so k and v follow q, and up follows gate. */
+static inline void
+model_take_layer(LayerWeights *w, uintptr_t *at)
+{
+    const bf16 *tensor[LAYER_TENSORS];
+
+    for (int which = 0; which < LAYER_TENSORS; which++)
+        tensor[which] = model_take_tensor(at, which);
+    w->input_norm = tensor[INPUT_NORM];
+    w->q_proj = tensor[Q_PROJ];
+    w->o_proj = tensor[O_PROJ];
+    w->q_norm = tensor[Q_NORM];
+    w->k_norm = tensor[K_NORM];
+    w->post_norm = tensor[POST_NORM];
+    w->gate_proj = tensor[GATE_PROJ];
+    w->down_proj = tensor[DOWN_PROJ];
 }
 
 /* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of each part, from
- * m->context, m->multiprocessors and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for
- * the size. */
+ * m->context and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
 static inline size_t
 model_plan(Model *m, uintptr_t base)
 {
@@ -301,8 +264,7 @@ model_plan(Model *m, uintptr_t base)
 
     m->weights.embed = model_take_tensor(&at, EMBED);
     for (int l = 0; l < LAYERS; l++)
-        for (int which = 0; which < LAYER_TENSORS; which++)
-            *model_layer_field(&m->weights.layer[l], which) = model_take_tensor(&at, which);
+        model_take_layer(&m->weights.layer[l], &at);
     m->weights.norm = model_take_tensor(&at, FINAL_NORM);
     end[PART_WEIGHTS] = at;
 
@@ -322,16 +284,13 @@ model_plan(Model *m, uintptr_t base)
     m->mlp = (bf16 *)model_take(&at, n * INTERMEDIATE * sizeof(bf16));
     end[PART_ACTIVATIONS] = at;
 
-    m->logits = (float *)model_take(&at, VOCAB * sizeof(float));
+    m->decode_workspace = model_take(&at, decode_workspace_bytes());
     m->sort.id = (int *)model_take(&at, VOCAB * sizeof(int));
     m->sort.sorted_id = (int *)model_take(&at, VOCAB * sizeof(int));
     m->sort.sorted_logit = (float *)model_take(&at, VOCAB * sizeof(float));
     m->sort.candidates = (Candidate *)model_take(&at, VOCAB * sizeof(Candidate));
     m->sort.scratch = model_take(&at, m->sort.scratch_bytes);
     m->sink = (unsigned *)model_take(&at, sizeof(unsigned));
-#ifdef MODEL_DECODE_KERNEL
-    m->decode_workspace = model_take(&at, decode_workspace_bytes(m->multiprocessors));
-#endif
     end[PART_DECODE] = at;
 
     m->workspace = model_take(&at, MODEL_WORKSPACE);
@@ -462,7 +421,7 @@ model_upload_all(Model *m, Upload *u, const Safetensors *file)
     for (int l = 0; l < LAYERS; l++)
         for (int which = 0; which < LAYER_TENSORS; which++)
             TRY(model_upload_tensor(m, u, &file->layer[l][which],
-                                    *model_layer_field(&m->weights.layer[l], which)));
+                                    model_layer_tensor(&m->weights.layer[l], which)));
     TRY(model_upload_tensor(m, u, &file->norm, m->weights.norm));
     TRY(count(m->sort.id, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
@@ -508,6 +467,7 @@ model_close(void *engine)
 
     if (m == NULL)
         return;
+    decode_close(&m->decode);
     if (m->cublas != NULL)
         cublasDestroy(m->cublas);
     if (m->stream != NULL)
@@ -550,10 +510,9 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
     TRY(cublasSetStream(m->cublas, m->stream));
     TRY(cublasSetWorkspace(m->cublas, m->workspace, MODEL_WORKSPACE));
     TRY(model_upload(m, file));
-#ifdef MODEL_DECODE_KERNEL
-    TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context,
-                    m->decode_workspace));
-#endif
+    TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context, m->decode_workspace,
+                    0));
+    TRY(cudaDeviceSynchronize()); /* the workspace is cleared on another stream */
     return NULL;
 }
 
@@ -584,20 +543,7 @@ model_open(void **engine, const char *model_dir, int context, int verbose)
     return error;
 }
 
-/* ---- the layers ---- */
-
-/* Ends an operation of a pass that is being timed. */
-static inline const char *
-model_stamp(Model *m, int operation)
-{
-    Stamps *s = m->stamps;
-
-    if (s == NULL)
-        return NULL;
-    s->operation[s->n] = operation;
-    TRY(cudaEventRecord(s->event[s->n++], m->stream));
-    return NULL;
-}
+/* ---- prefill ---- */
 
 /* out (n, rows) = in (n, columns) x weight (rows, columns)^T + add * out. cuBLAS counts in columns: to it,
  * every matrix here is its own transpose. */
@@ -612,44 +558,33 @@ model_product(Model *m, void *out, cudaDataType type, float add, const bf16 *wei
                         CUBLAS_GEMM_DEFAULT);
 }
 
-/* Sends n <= m->chunk tokens at positions pos.. through the layers. Leaves the residual stream in m->x, or,
- * if only the cache is wanted, stops where the last layer has stored k and v. The products with o and down
- * add to the residual stream themselves, in fp32. */
+/* Sends n <= m->chunk tokens at positions pos.. through the layers, up to where the last one has stored its k
+ * and v. The products with o and down add to the residual stream themselves, in fp32. */
 static inline const char *
-model_forward(Model *m, const int *tokens, int n, int pos, int cache_only)
+model_forward(Model *m, const int *tokens, int n, int pos)
 {
     size_t layer_cache = (size_t)KV_HEADS * m->context * HEAD_DIM;
 
     TRY(cudaMemcpyAsync(m->token, tokens, n * sizeof *tokens, cudaMemcpyHostToDevice, m->stream));
     TRY(embedding(m->x, m->weights.embed, m->token, n, m->stream));
-    TRY(model_stamp(m, OP_EMBEDDING));
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights *w = &m->weights.layer[l];
         bf16 *k_cache = m->k_cache + l * layer_cache, *v_cache = m->v_cache + l * layer_cache;
 
         TRY(rmsnorm(m->normed, m->x, w->input_norm, n, m->stream));
-        TRY(model_stamp(m, OP_NORM));
         TRY(model_product(m, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
-        TRY(model_stamp(m, OP_QKV));
         TRY(norm_rope_store(m->qkv, k_cache, v_cache, w->q_norm, w->k_norm, m->rope, n, pos, m->context,
                             m->stream));
-        TRY(model_stamp(m, OP_ROPE));
-        if (cache_only && l == LAYERS - 1)
+        if (l == LAYERS - 1)
             break;
         TRY(attention(m->attended, m->qkv, k_cache, v_cache, n, pos, m->context, m->stream));
-        TRY(model_stamp(m, OP_ATTENTION));
         TRY(model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
-        TRY(model_stamp(m, OP_O));
 
         TRY(rmsnorm(m->normed, m->x, w->post_norm, n, m->stream));
-        TRY(model_stamp(m, OP_NORM));
         TRY(model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
                           HIDDEN));
-        TRY(model_stamp(m, OP_GATE_UP));
         TRY(swiglu(m->mlp, m->gate_up, n, m->stream));
-        TRY(model_stamp(m, OP_SWIGLU));
         TRY(model_product(m, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
-        TRY(model_stamp(m, OP_DOWN));
     }
     return NULL;
 }
@@ -673,48 +608,48 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
     TRY(model_check(m, tokens, n, pos));
     for (int first = 0; first < n; first += m->chunk)
-        TRY(model_forward(m, tokens + first, n - first < m->chunk ? n - first : m->chunk, pos + first, 1));
+        TRY(model_forward(m, tokens + first, n - first < m->chunk ? n - first : m->chunk, pos + first));
     TRY(cudaStreamSynchronize(m->stream));
     return NULL;
 }
 
-/* Starts one token: leaves its logits in m->logits. */
+/* ---- decode ---- */
+
+/* Runs one token: leaves its logits in m->decode.logits and the k best, unless k is 0, in m->decode.result.
+ */
 static inline const char *
-model_logits(Model *m, int token, int pos)
+model_run(Model *m, int token, int pos, int k)
 {
-    TRY(model_forward(m, &token, 1, pos, 0));
-    TRY(rmsnorm(m->normed, m->x, m->weights.norm, 1, m->stream));
-    TRY(model_stamp(m, OP_NORM));
-    TRY(model_product(m, m->logits, CUDA_R_32F, 0, m->weights.embed, m->normed, 1, VOCAB, HIDDEN));
-    TRY(model_stamp(m, OP_HEAD));
-    return NULL;
+    const char *error = decode_launch(&m->decode, token, pos, k, m->stream);
+
+    if (error == NULL && k > 0)
+        error = decode_wait(&m->decode, m->stream);
+    if (error != NULL)
+        TRY(cudaStreamSynchronize(m->stream)); /* a lost card is named */
+    (void)
+        cudaGetLastError(); /* what decode_wait was told meanwhile, "not ready", would be the next launch's */
+    return error;
 }
 
 static inline const char *
 model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
-    const float *logits = m->logits;
+    int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
 
     TRY(model_check(m, &token, 1, pos));
     if (k < 0 || k > VOCAB)
         return fail("%d candidates: the model has %d", k, (int)VOCAB);
-#ifdef MODEL_DECODE_KERNEL
-    int kernel_k = k <= DECODE_MAX_K ? k : 0;
-
-    TRY(decode_launch(&m->decode, token, pos, kernel_k, m->stream));
-    logits = m->decode.logits;
-    if (kernel_k > 0) {
-        TRY(cudaStreamSynchronize(m->stream));
-        memcpy(candidates, m->decode.candidates, k * sizeof *candidates);
+    TRY(model_run(m, token, pos, few));
+    if (few > 0 && m->decode.result->found == few) {
+        memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
         return NULL;
     }
-#else
-    TRY(model_logits(m, token, pos));
-#endif
+
+    /* Many, or so many equal ones that the kernel gave up: sort them all. */
     if (k == 0)
         k = VOCAB;
-    TRY(sort_best(&m->sort, logits, k, m->stream));
+    TRY(sort_best(&m->sort, m->decode.logits, k, m->stream));
     TRY(cudaMemcpyAsync(candidates, m->sort.candidates, k * sizeof *candidates, cudaMemcpyDeviceToHost,
                         m->stream));
     TRY(cudaStreamSynchronize(m->stream));
@@ -760,69 +695,42 @@ model_bandwidth(void *engine, double *bytes_per_second)
     return error;
 }
 
+/* Milliseconds of the decode of one token on the card, its k best included. */
 static inline const char *
-model_time_pass(Model *m, Stamps *s, const int *tokens, int n, int pos, double ms[MODEL_OPERATIONS])
+model_time_decode(Model *m, int pos, cudaEvent_t begin, cudaEvent_t end, float *ms)
 {
-    for (int i = 0; i < MODEL_STAMPS; i++)
-        TRY(cudaEventCreate(&s->event[i]));
-    for (int pass = 0; pass < 2; pass++) { /* the first one warms up */
-        s->n = 0;
-        TRY(model_stamp(m, OP_EMBEDDING)); /* where time begins */
-        if (n > 1)
-            TRY(model_forward(m, tokens, n, pos, 1));
-        else {
-            TRY(model_logits(m, tokens[0], pos));
-            TRY(sort_best(&m->sort, m->logits, DEFAULT_TOP_K, m->stream));
-            TRY(model_stamp(m, OP_SORT));
-        }
-        TRY(cudaStreamSynchronize(m->stream));
-    }
-    for (int i = 1; i < s->n; i++) {
-        float each;
+    const int warm = 3;
 
-        TRY(cudaEventElapsedTime(&each, s->event[i - 1], s->event[i]));
-        ms[s->operation[i]] += each;
+    for (int i = 0; i <= warm; i++) {
+        TRY(cudaEventRecord(begin, m->stream));
+        TRY(decode_launch(&m->decode, 0, pos, DEFAULT_TOP_K, m->stream));
+        TRY(cudaEventRecord(end, m->stream));
+        TRY(cudaEventSynchronize(end));
+        TRY(cudaEventElapsedTime(ms, begin, end));
     }
     return NULL;
 }
 
-/* Milliseconds of each operation, all layers together, for one token with its logits or for a chunk of n. */
-static inline const char *
-model_time(Model *m, const int *tokens, int n, int pos, double ms[MODEL_OPERATIONS])
-{
-    Stamps s = {};
-    const char *error;
-
-    memset(ms, 0, MODEL_OPERATIONS * sizeof *ms);
-    m->stamps = &s;
-    error = model_time_pass(m, &s, tokens, n, pos, ms);
-    m->stamps = NULL;
-    for (int i = 0; i < MODEL_STAMPS; i++)
-        if (s.event[i] != NULL)
-            cudaEventDestroy(s.event[i]);
-    return error;
-}
-
-/* Prints a table of the milliseconds of each operation in the decode of one token at position pos. */
+/* Prints a table of the milliseconds of each operation in the decode of one token at position pos: there is
+ * one. */
 static inline const char *
 model_profile(void *engine, int pos)
 {
     Model *m = (Model *)engine;
-    double ms[MODEL_OPERATIONS], all = 0;
+    cudaEvent_t begin, end;
+    const char *error;
     int token = 0;
+    float ms;
 
     TRY(model_check(m, &token, 1, pos));
-    TRY(model_time(m, &token, 1, pos, ms));
-    printf("%-26s %10s %10s\n", "operation", "ms", "ms/layer");
-    for (int i = 0; i < MODEL_OPERATIONS; i++) {
-        all += ms[i];
-        if (i == OP_EMBEDDING || i == OP_HEAD || i == OP_SORT)
-            printf("%-26s %10.4f %10s\n", model_operation_name[i], ms[i], "-");
-        else
-            printf("%-26s %10.4f %10.4f\n", model_operation_name[i], ms[i], ms[i] / LAYERS);
-    }
-    printf("%-26s %10.4f\n", "all", all);
-    return NULL;
+    TRY(cudaEventCreate(&begin));
+    TRY(cudaEventCreate(&end));
+    error = model_time_decode(m, pos, begin, end, &ms);
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    if (error == NULL)
+        printf("%-26s %10s\n%-26s %10.4f\n", "operation", "ms", "decode kernel", ms);
+    return error;
 }
 
 static const Engine model_engine = {"gpu",        model_probe, model_open,      model_prefill,

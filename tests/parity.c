@@ -18,7 +18,7 @@ typedef struct {
     int vocab, n, rows;
     int *pos;         /* (rows) */
     int *tokens;      /* (n) */
-    float *a, *b, *c; /* (rows, vocab) */
+    float *a, *b, *c; /* (rows, vocab); no b, if the reference has none */
     int *greedy[2];   /* (n) in a, in b */
     float *margin[2]; /* (n) */
 } Reference;
@@ -42,7 +42,7 @@ read_words(const char *dir, const char *name, size_t n)
 {
     char path[4096];
     void *words = malloc(n * 4);
-    FILE *file;
+    FILE *file = NULL;
 
     snprintf(path, sizeof path, "%s/%s", dir, name);
     if (words == NULL || (file = fopen(path, "rb")) == NULL || fread(words, 4, n, file) != n)
@@ -51,8 +51,9 @@ read_words(const char *dir, const char *name, size_t n)
     return words;
 }
 
+/* The CPU's reference is b, which the GPU's does without. */
 static Reference
-read_reference(const char *dir)
+read_reference(const char *dir, int on_gpu)
 {
     Reference r;
     char path[4096];
@@ -73,11 +74,15 @@ read_reference(const char *dir)
     logits = (size_t)r.rows * VOCAB;
     r.tokens = (int *)read_words(dir, "tokens.i32", r.n);
     r.a = (float *)read_words(dir, "a.f32", logits);
-    r.b = (float *)read_words(dir, "b.f32", logits);
     r.c = (float *)read_words(dir, "c.f32", logits);
     r.greedy[0] = (int *)read_words(dir, "greedy_a.i32", r.n);
-    r.greedy[1] = (int *)read_words(dir, "greedy_b.i32", r.n);
     r.margin[0] = (float *)read_words(dir, "margin_a.f32", r.n);
+    r.b = NULL;
+    snprintf(path, sizeof path, "%s/b.f32", dir);
+    if (on_gpu && access(path, F_OK) != 0)
+        return r;
+    r.b = (float *)read_words(dir, "b.f32", logits);
+    r.greedy[1] = (int *)read_words(dir, "greedy_b.i32", r.n);
     r.margin[1] = (float *)read_words(dir, "margin_b.f32", r.n);
     return r;
 }
@@ -128,9 +133,10 @@ compare_logits(const Engine *engine, void *state, const Reference *r, int chunk,
     if (all == NULL || logits == NULL)
         die("not enough memory");
     for (int i = 0; i < r->rows; i++) {
-        const float *a = r->a + (size_t)i * VOCAB, *b = r->b + (size_t)i * VOCAB;
+        const float *a = r->a + (size_t)i * VOCAB, *b = r->b != NULL ? r->b + (size_t)i * VOCAB : a;
         const float *c = r->c + (size_t)i * VOCAB, *reference = on_gpu ? a : b;
         double to_a, to_b, c_to_a;
+        char b_column[16] = "-";
         int sorted = 1, wrong;
 
         while (at < r->pos[i]) {
@@ -154,7 +160,9 @@ compare_logits(const Engine *engine, void *state, const Reference *r, int chunk,
         bad += wrong;
         if (!(greatest_error(logits, reference) <= *error))
             *error = greatest_error(logits, reference);
-        printf("%8d %8d  %.2e  %.2e  %.2e  %8d %9d  %.1e %s\n", chunk, r->pos[i], to_a, to_b, c_to_a,
+        if (r->b != NULL)
+            snprintf(b_column, sizeof b_column, "%.2e", to_b);
+        printf("%8d %8d  %.2e  %-8s  %.2e  %8d %9d  %.1e %s\n", chunk, r->pos[i], to_a, b_column, c_to_a,
                all[0].id, best_of(reference), r->margin[!on_gpu][r->pos[i]], wrong ? "  OUT OF BOUNDS" : "");
     }
     free(all);
@@ -221,7 +229,7 @@ main(int argc, char **argv)
 #endif
     }
     check(engine->probe());
-    r = read_reference(dirs[1]);
+    r = read_reference(dirs[1], on_gpu);
     check(engine->open(&state, dirs[0], r.n, 1));
 
     printf("%s, %s\n", dirs[0], engine->name);

@@ -1,7 +1,7 @@
 """parity_reference.py MODEL_DIR DIR: what Hugging Face transformers makes of a model, for tests/parity.c.
 
 DIR is one that tests/cpu_cache.c wrote: the tokens of a sequence, and the k and v that the CPU engine keeps of
-them. The sequence goes through the model three times:
+them. With -n N there are N random tokens instead, and no b. The sequence goes through the model three times:
 
     a  in float32
     b  in float32, with k and v as the CPU engine has rounded them to bfloat16
@@ -32,7 +32,7 @@ import torch
 from transformers import AutoModelForCausalLM
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-POSITIONS = [0, 1, 63, 64, 100, 1023, 1024, 4095, 8191]
+POSITIONS = [0, 1, 63, 64, 100, 1023, 1024, 4095, 8191, 40959]
 GOLDEN_POSITIONS = [0, 1, 63, 64, 100]
 GOLDEN_IDS = 64
 CHUNK = 256  # positions whose logits exist at the same time
@@ -119,6 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description="Hugging Face's logits, for tests/parity.c")
     parser.add_argument("model_dir")
     parser.add_argument("dir", nargs="?", help="written by cpu_cache")
+    parser.add_argument("-n", type=int, help="so many random tokens; makes DIR")
     parser.add_argument("--positions", type=int, nargs="+", default=POSITIONS)
     parser.add_argument("--golden", metavar="FILE", help="write the golden of tests/test_cpu.c")
     arguments = parser.parse_args()
@@ -143,25 +144,32 @@ def main():
     def path(name):
         return os.path.join(arguments.dir, name)
 
+    if arguments.n:
+        os.makedirs(arguments.dir, exist_ok=True)
+        ids = [random_token(i, config.vocab_size) for i in range(arguments.n)]
+        numpy.array(ids, "<i4").tofile(path("tokens.i32"))
     tokens = torch.from_numpy(numpy.fromfile(path("tokens.i32"), "<i4").astype(numpy.int64)).to(device)
-    shape = 2, config.num_hidden_layers, config.num_key_value_heads, len(tokens), config.head_dim
-    cache = torch.from_numpy(numpy.fromfile(path("cache.bf16"), "<i2")).view(torch.bfloat16).reshape(shape)
     positions = sorted({pos for pos in arguments.positions if pos < len(tokens)})
 
-    a = run(model, tokens, positions, plain_attention())
-    b = run(model, tokens, positions, plain_attention(cache))
-    c = run(model.to(torch.bfloat16), tokens, positions)
+    results = {"a": run(model, tokens, positions, plain_attention())}
+    if not arguments.n:
+        shape = 2, config.num_hidden_layers, config.num_key_value_heads, len(tokens), config.head_dim
+        cache = torch.from_numpy(numpy.fromfile(path("cache.bf16"), "<i2")).view(torch.bfloat16).reshape(shape)
+        results["b"] = run(model, tokens, positions, plain_attention(cache))
+    results["c"] = run(model.to(torch.bfloat16), tokens, positions)
 
     with open(path("index"), "w") as out:
         print(config.vocab_size, len(tokens), len(positions), file=out)
         print(*positions, file=out)
-    for name, (logits, greedy, margin) in ("a", a), ("b", b), ("c", c):
+    for name, (logits, greedy, margin) in results.items():
         logits.numpy().astype("<f4").tofile(path(f"{name}.f32"))
         if name != "c":
             greedy.numpy().astype("<i4").tofile(path(f"greedy_{name}.i32"))
             margin.numpy().astype("<f4").tofile(path(f"margin_{name}.f32"))
-    for name, (logits, _, _) in ("b", b), ("c", c):
-        distance = (logits - a[0]).double().norm(dim=1) / a[0].double().norm(dim=1)
+        if name == "a":
+            a = logits
+            continue
+        distance = (logits - a).double().norm(dim=1) / a.double().norm(dim=1)
         print(f"{name} to a:", *[f"{pos}: {d:.2e}" for pos, d in zip(positions, distance.tolist())])
 
 

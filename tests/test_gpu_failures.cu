@@ -120,7 +120,7 @@ the_block_is_cut_up_without_overlap(void)
     CHECK((uintptr_t)m.workspace + MODEL_WORKSPACE == base + all);
     for (int l = 0; l < LAYERS; l++)
         for (int which = 0; which < LAYER_TENSORS; which++)
-            CHECK((uintptr_t)*model_layer_field(&m.weights.layer[l], which) % MODEL_ALIGNMENT == 0);
+            CHECK((uintptr_t)model_layer_tensor(&m.weights.layer[l], which) % MODEL_ALIGNMENT == 0);
 
     m.context = MAX_CONTEXT;
     model_plan(&m, base);

@@ -1,0 +1,1239 @@
+/* decode.cuh: one token, from its embedding row to the k best logits, in one cooperative kernel.
+ *
+ * At batch 1 every weight is used once per token, so the time is the time to read the weights, if nothing
+ * else gets in the way. What gets in the way is the chain: 28 layers of five matrix products, each of which
+ * needs all of the result before it. So the kernel is two programs that meet in shared memory:
+ *
+ *   the stream   one warp of each block copies this block's share of every matrix, in the order of use, into
+ * a ring of tiles. Weights do not depend on activations, so it runs ahead of the chain. the chain    the
+ * other warps take tiles from the ring into registers, wait for the activations, multiply on the tensor
+ * cores, add up across the warps, and send the result to all blocks.
+ *
+ * Blocks exchange activations as 16-byte words that carry their own arrival mark (see Word). */
+#ifndef DECODE_CUH
+#define DECODE_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_runtime.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "config.h"
+#include "fail.h"
+#include "sampler.h"
+
+typedef __nv_bfloat16 bf16;
+
+/* Device pointers; all matrices row-major as in the file. */
+struct LayerWeights {
+    const bf16 *input_norm; /* (HIDDEN) */
+    const bf16 *q_proj;     /* (Q_DIM, HIDDEN), then k_proj (KV_DIM, HIDDEN) and v_proj (KV_DIM, HIDDEN) */
+    const bf16 *o_proj;     /* (HIDDEN, Q_DIM) */
+    const bf16 *q_norm;     /* (HEAD_DIM) */
+    const bf16 *k_norm;     /* (HEAD_DIM) */
+    const bf16 *post_norm;  /* (HIDDEN) */
+    const bf16 *gate_proj;  /* (INTERMEDIATE, HIDDEN), then up_proj (INTERMEDIATE, HIDDEN) */
+    const bf16 *down_proj;  /* (HIDDEN, INTERMEDIATE) */
+};
+
+struct Weights {
+    const bf16 *embed; /* (VOCAB, HIDDEN) */
+    const bf16 *norm;  /* (HIDDEN) */
+    LayerWeights layer[LAYERS];
+};
+
+enum {
+    WARPS = HIDDEN / 64,             /* consumer warps: each owns 1/WARPS of a matrix's columns */
+    CONSUMERS = 32 * WARPS,          /* threads */
+    DECODE_THREADS = CONSUMERS + 32, /* and one warp that feeds the ring */
+    SHARES = HIDDEN / 8,             /* every matrix of a layer is cut into this many equal shares of rows */
+
+    TILE_ROWS = 8, /* a tile: 8 rows of HIDDEN columns, padded so that 2 rows fall into different banks */
+    TILE_STRIDE = HIDDEN * 2 + 64, /* bytes */
+    TILE_BYTES = TILE_ROWS * TILE_STRIDE,
+
+    QKV_TILES = (Q_DIM + 2 * KV_DIM) / HIDDEN / 2, /* a share of q, k, v: this many mma tiles of 16 rows */
+    MLP_TILES = INTERMEDIATE / HIDDEN,             /* a share of gate and up: tiles of 8 gate + 8 up rows */
+    HEAD_TILES = 2,
+    HEAD_BATCHES = VOCAB / (16 * HEAD_TILES),
+    O_SLICE = Q_DIM / WARPS,           /* columns of o_proj for a warp: one head */
+    DOWN_SLICE = INTERMEDIATE / WARPS, /* columns of down_proj for a warp */
+    H_PER_WORD = DOWN_SLICE / 32,      /* so that a lane receives one word */
+    PART_ROWS = 48,
+    ACTIVATION =
+        DOWN_SLICE / 2, /* pairs of a warp's columns: the longest vector, or HIDDEN's with its rest */
+
+    GROUP = 8, /* positions that a warp takes at once in attention */
+    MAX_SPLITS = 16,
+    Q_STRIDE = HEAD_DIM + 32, /* 64 bytes of padding keep two heads in different banks */
+
+    DECODE_MAX_K = 64,
+    MAX_GROUPS = 256, /* of logits, and of candidates for the k best */
+    STAMPS = 17
+};
+static_assert(HEADS == 2 * KV_HEADS && HEAD_DIM == 128, "attention is laid out for pairs of heads of 128");
+static_assert((int)WARPS == (int)HEADS && WARPS >= 4, "o_proj: a warp's columns are one head's");
+static_assert(16 * QKV_TILES == 32 && 16 * HEAD_TILES == 32 && 8 * MLP_TILES <= 32, "one lane a row");
+static_assert((int)DOWN_SLICE >= (int)O_SLICE && (int)DOWN_SLICE >= 128 && 16 * MLP_TILES <= PART_ROWS, "");
+static_assert(8 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD <= 6 && VOCAB % 32 == 0, "");
+
+/* A word of an exchange: 12 bytes of payload and the epoch it belongs to, loaded and stored as one 128-bit
+ * access, which the memory model keeps whole. So a reader that sees the epoch it waits for has the payload
+ * too: no flag, no fence, no second read. */
+typedef uint4 Word;
+
+/* What a launch leaves for the host. */
+struct DecodeResult {
+    Candidate best[DECODE_MAX_K]; /* best first */
+    int found;                    /* how many of them; fewer than asked for: sort the logits instead */
+    uint32_t epoch;               /* written last: the launch it belongs to */
+};
+
+struct Decode {
+    Weights weights;
+    bf16 *k_cache, *v_cache; /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
+    const float2 *rope;      /* (context, HEAD_DIM / 2): cosine and sine */
+    int context;
+
+    Word *qkv;            /* ((Q_DIM + 2 KV_DIM) / 2): two fp32 */
+    Word *attention;      /* (HEADS, MAX_SPLITS, 32): four bf16 and the log2 of the softmax' denominator */
+    Word *mid, *out;      /* (HIDDEN / 2): two fp32 of the residual stream after attention, after the MLP */
+    Word *hidden;         /* (INTERMEDIATE / H_PER_WORD): H_PER_WORD bf16 */
+    Word *maxima;         /* (256): one fp32 */
+    float *logits;        /* (VOCAB) */
+    DecodeResult *result; /* mapped host memory */
+    long long *stamps;    /* (blocks, LAYERS + 1, STAMPS) or null */
+
+    int blocks, stages, shared_bytes, depth, head_depth, group_limit, ahead, cooperative;
+    uint32_t epoch;
+};
+
+/* ---- instructions that C++ has no name for ---- */
+
+__device__ __forceinline__ uint32_t
+shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+__device__ __forceinline__ void
+mbarrier_init(uint64_t *barrier, int arrivals)
+{
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+
+__device__ __forceinline__ void
+mbarrier_arrive(uint64_t *barrier)
+{
+    asm volatile(
+        "{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(shared_address(barrier))
+        : "memory");
+}
+
+__device__ __forceinline__ void
+mbarrier_wait(uint64_t *barrier, uint32_t parity)
+{
+    uint32_t done;
+    do {
+#if __CUDA_ARCH__ >= 900
+        asm volatile(
+            "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(shared_address(barrier)), "r"(parity)
+            : "memory");
+#else
+        asm volatile(
+            "{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+            : "=r"(done)
+            : "r"(shared_address(barrier)), "r"(parity)
+            : "memory");
+#endif
+    } while (!done);
+}
+
+/* The consumer warps' own barrier; the ring's warp never takes part. */
+__device__ __forceinline__ void
+consumers_sync(void)
+{
+    asm volatile("bar.sync 1, %0;" ::"n"((int)CONSUMERS) : "memory");
+}
+
+/* c (16, 8) += a (16, 16) b (16, 8). With g = lane / 4 and q = lane % 4 a lane holds a: rows g, g+8 at
+ * columns 2q, 2q+1 (a0, a1) and 2q+8, 2q+9 (a2, a3); b: those rows of column g; c: row g (c0, c1) and g+8
+ * (c2, c3) at columns 2q, 2q+1. */
+__device__ __forceinline__ void
+mma(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1)
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/* The same with a (16, 8) and b (8, 8). */
+__device__ __forceinline__ void
+mma8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b0)
+{
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a0), "r"(a1), "r"(b0));
+}
+
+/* Two floats to bf16, the first in the low half. */
+__device__ __forceinline__ uint32_t
+pack(float low, float high)
+{
+    uint32_t r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+    return r;
+}
+
+__device__ __forceinline__ float2
+unpack(uint32_t v)
+{
+    return make_float2(__uint_as_float(v << 16), __uint_as_float(v & 0xffff0000u));
+}
+
+__device__ __forceinline__ float
+warp_sum(float v)
+{
+#pragma unroll
+    for (int m = 16; m; m >>= 1)
+        v += __shfl_xor_sync(~0u, v, m);
+    return v;
+}
+
+__device__ __forceinline__ Word
+word_load(const Word *p)
+{
+    uint64_t low, high;
+    asm volatile("{\n.reg .b128 t;\nld.relaxed.gpu.global.b128 t, [%2];\nmov.b128 {%0, %1}, t;\n}"
+                 : "=l"(low), "=l"(high)
+                 : "l"(p)
+                 : "memory");
+    return make_uint4((uint32_t)low, (uint32_t)(low >> 32), (uint32_t)high, (uint32_t)(high >> 32));
+}
+
+__device__ __forceinline__ Word
+word_wait(const Word *p, uint32_t epoch, uint32_t lanes = ~0u)
+{
+    Word v;
+    do
+        v = word_load(p);
+    while (__any_sync(lanes, v.w != epoch));
+    return v;
+}
+
+__device__ __forceinline__ void
+word_send(Word *p, uint32_t x, uint32_t y, uint32_t z, uint32_t epoch)
+{
+    uint64_t low = x | (uint64_t)y << 32, high = z | (uint64_t)epoch << 32;
+    asm volatile("{\n.reg .b128 t;\nmov.b128 t, {%1, %2};\nst.relaxed.gpu.global.b128 [%0], t;\n}" ::"l"(p),
+                 "l"(low), "l"(high)
+                 : "memory");
+}
+
+/* The thread's place, read again at each use: the compiler would otherwise keep every address that it can
+ * work out beforehand through all layers, and spill them. */
+__device__ __forceinline__ int
+lane_index(void)
+{
+    int i;
+    asm volatile("mov.u32 %0, %%laneid;" : "=r"(i));
+    return i;
+}
+
+/* The same for all lanes, and the compiler can tell. */
+__device__ __forceinline__ int
+warp_index(void)
+{
+    return __shfl_sync(~0u, threadIdx.x / 32, 0);
+}
+
+/* How many tiles fit beside Shared: 227 KB a block on sm_90, 99 KB on sm_86. */
+enum { STAGES_90 = 11, STAGES_80 = 3 };
+#if __CUDA_ARCH__ >= 900
+enum { STAGES = STAGES_90 };
+#else
+enum { STAGES = STAGES_80 };
+#endif
+
+/* ---- shared memory ---- */
+
+struct Shared {
+    float part[2][WARPS][PART_ROWS];        /* partial sums of the rows at hand */
+    float sum_squares[2][WARPS];            /* of the vector at hand, for RMSNorm */
+    float residual[HIDDEN];                 /* only this block's rows are kept */
+    uint32_t activation[WARPS][ACTIVATION]; /* bf16 pairs; [0], [1]: columns 0 and 1 of the mma's b */
+    bf16 q[2][Q_STRIDE];                    /* (head) */
+    bf16 k[HEAD_DIM], v[HEAD_DIM];          /* of this token */
+    alignas(16) float max[2][WARPS], sum[2][WARPS];
+    float4 o[WARPS][2][HEAD_DIM / 4];
+    uint64_t full[STAGES_90], empty[STAGES_90];
+    int first_item, last_item;
+    alignas(16) float maxima[MAX_GROUPS];
+    int group[MAX_GROUPS], groups, collected;
+    float bound;
+    Candidate candidate[MAX_GROUPS];
+};
+
+/* ---- the ring ---- */
+
+extern __shared__ __align__(128) char memory[]; /* Shared, then the tiles */
+
+enum { RING_OFFSET = (sizeof(Shared) + 127) / 128 * 128 };
+
+/* A position in the ring; the stream and every warp of the chain have their own. */
+struct Ring {
+    int stage;
+    uint32_t parity;
+
+    /* Stage and parity of the i-th tile from here. */
+    __device__ __forceinline__ int
+    at(int i, uint32_t *p) const
+    {
+        int s = stage + i;
+        bool wraps = s >= STAGES;
+        *p = wraps ? parity ^ 1 : parity;
+        return wraps ? s - STAGES : s;
+    }
+
+    __device__ __forceinline__ void
+    advance(int n)
+    {
+        stage = at(n, &parity);
+    }
+
+    static __device__ __forceinline__ char *
+    tile(int stage)
+    {
+        return memory + RING_OFFSET + stage * TILE_BYTES;
+    }
+
+    static __device__ __forceinline__ uint64_t *
+    full(int stage)
+    {
+        return ((Shared *)memory)->full + stage;
+    }
+
+    static __device__ __forceinline__ uint64_t *
+    empty(int stage)
+    {
+        return ((Shared *)memory)->empty + stage;
+    }
+
+    /* The i-th tile from here, once it has arrived. */
+    __device__ __forceinline__ const char *
+    wait(int i) const
+    {
+        uint32_t p;
+        int s = at(i, &p);
+        mbarrier_wait(full(s), p);
+        return tile(s);
+    }
+
+    /* Gives the next n tiles back to be filled again. */
+    __device__ __forceinline__ void
+    release(int n)
+    {
+        uint32_t p;
+        int lane = lane_index();
+        __syncwarp();
+        if (lane < n)
+            mbarrier_arrive(empty(at(lane, &p)));
+        advance(n);
+    }
+};
+
+/* Starts the copy of one tile: 8 rows of HIDDEN columns, `stride` elements apart. */
+__device__ __forceinline__ void
+tile_copy(char *tile, const bf16 *rows, int stride, uint64_t *full)
+{
+    int lane = lane_index();
+#if __CUDA_ARCH__ >= 900
+    if (lane == 0)
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(full)),
+                     "r"(TILE_ROWS * HIDDEN * 2)
+                     : "memory");
+    __syncwarp();
+    if (lane < TILE_ROWS) /* the last operand: evict first, a weight is not needed again in this token */
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+                     "[%1], %2, "
+                     "[%3], %4;" ::"r"(shared_address(tile + lane * TILE_STRIDE)),
+                     "l"(rows + (size_t)lane * stride), "r"(HIDDEN * 2), "r"(shared_address(full)),
+                     "l"(0x12F0000000000000ull)
+                     : "memory");
+#else
+#pragma unroll 8
+    for (int i = lane; i < TILE_ROWS * HIDDEN / 8; i += 32) {
+        int row = i / (HIDDEN / 8), column = i % (HIDDEN / 8) * 8;
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                         shared_address(tile + row * TILE_STRIDE + column * 2)),
+                     "l"(rows + (size_t)row * stride + column)
+                     : "memory");
+    }
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(full)) : "memory");
+#endif
+}
+
+/* The stream: all of this block's tiles in the order in which the chain takes them. At most `depth` tiles are
+ * in flight, because more only queue in front of the exchanges' words. */
+__device__ void
+stream(const Decode &d, Ring ring, int pos, int splits)
+{
+    int block = blockIdx.x, blocks = gridDim.x, issued = 0;
+
+    auto copy = [&](const bf16 *rows, int stride, int depth) {
+        uint32_t p;
+        if (issued >= STAGES)
+            mbarrier_wait(Ring::empty(ring.stage), ring.parity ^ 1);
+        if (issued >= depth) {
+            int s = ring.at(STAGES - depth, &p); /* where the stream was `depth` tiles ago */
+            mbarrier_wait(Ring::full(s), p ^ 1);
+        }
+        tile_copy(Ring::tile(ring.stage), rows, stride, Ring::full(ring.stage));
+        issued++;
+        ring.advance(1);
+    };
+    /* Asks the L2 for this block's part of a layer's KV cache. */
+    auto fetch_cache = [&](int l) {
+#if __CUDA_ARCH__ >= 900
+        const Shared &s = *(const Shared *)memory;
+        if (lane_index() == 0 && l < LAYERS)
+            for (int item = s.first_item; item < s.last_item; item++) {
+                int groups = pos / GROUP + 1, head = item / splits, split = item % splits;
+                int first = groups * split / splits * GROUP,
+                    last = min(groups * (split + 1) / splits * GROUP, pos);
+                size_t at = ((size_t)(l * KV_HEADS + head) * d.context + first) * HEAD_DIM;
+                if (first < last) {
+                    uint32_t bytes = (last - first) * HEAD_DIM * 2;
+                    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(d.k_cache + at),
+                                 "r"(bytes));
+                    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(d.v_cache + at),
+                                 "r"(bytes));
+                }
+            }
+#endif
+    };
+    if (d.ahead == 2)
+        fetch_cache(0);
+#pragma unroll 1
+    for (int l = 0; l < LAYERS; l++) {
+        const LayerWeights &w = d.weights.layer[l];
+        if (d.ahead == 1)
+            fetch_cache(l);
+#pragma unroll 1
+        for (int share = block; share < SHARES; share += blocks)
+            for (int i = 0; i < 2 * QKV_TILES; i++)
+                copy(w.q_proj + (size_t)(share * 2 * QKV_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN, d.depth);
+#pragma unroll 1
+        for (int share = block; share < SHARES; share += blocks)
+            for (int i = 0; i < Q_DIM / HIDDEN; i++)
+                copy(w.o_proj + (size_t)share * TILE_ROWS * Q_DIM + i * HIDDEN, Q_DIM, d.depth);
+        if (d.ahead == 2)
+            fetch_cache(l + 1);
+#pragma unroll 1
+        for (int share = block; share < SHARES; share += blocks)
+            for (int i = 0; i < MLP_TILES; i++) {
+                const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES + i) * TILE_ROWS * HIDDEN;
+                copy(gate, HIDDEN, d.depth);
+                copy(gate + (size_t)INTERMEDIATE * HIDDEN, HIDDEN, d.depth);
+            }
+#pragma unroll 1
+        for (int share = block; share < SHARES; share += blocks)
+            for (int i = 0; i < INTERMEDIATE / HIDDEN; i++)
+                copy(w.down_proj + (size_t)share * TILE_ROWS * INTERMEDIATE + i * HIDDEN, INTERMEDIATE,
+                     d.depth);
+    }
+#pragma unroll 1
+    for (int batch = block; batch < HEAD_BATCHES; batch += blocks)
+        for (int i = 0; i < 2 * HEAD_TILES; i++)
+            copy(d.weights.embed + (size_t)(batch * 2 * HEAD_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN,
+                 d.head_depth);
+}
+
+/* ---- matrix times vector ----
+ *
+ * A warp multiplies its own columns of the rows at hand; the sum over the warps comes later. One mma takes 8
+ * rows and 32 columns: a lane reads 16 bytes of row g, columns 8q.., and these four registers are a as they
+ * are, which makes a's row g the row at columns 8q, 8q+1, 8q+4, 8q+5 and a's row g + 8 the same row at the
+ * other four. So column 0 of b holds the vector at the former, column 1 at the latter, and what counts is c
+ * at (g, 0) and (g + 8, 1). Columns 2 and 3 do the same for what rounding to bf16 took from the vector. */
+
+/* The place of a pair of columns (2i, 2i + 1) in b's order: column 0 of b, then column 1. */
+__device__ __forceinline__ int
+operand_place(int i)
+{
+    return i / 16 * 16 + i % 2 * 8 + i % 16 / 4 * 2 + i % 4 / 2;
+}
+
+/* TILES times 8 rows, CHUNKS times 32 columns a warp; the rows are columns wide. */
+template <int TILES, int CHUNKS, bool LOW> struct Rows {
+    enum {
+        SLICE = 32 * CHUNKS,
+        WIDTH = SLICE * WARPS / HIDDEN
+    }; /* columns of a warp, tiles beside each other */
+    uint4 a[TILES][CHUNKS];
+
+    __device__ __forceinline__ void
+    load(Ring &ring, int warp)
+    {
+        int lane = lane_index(), offset = lane / 4 * TILE_STRIDE + lane % 4 * 16;
+        if (WIDTH == 1) {
+#pragma unroll
+            for (int t = 0; t < TILES; t++) {
+                const char *tile = ring.wait(t % 2) + offset + warp * SLICE * 2;
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    a[t][i] = *(const uint4 *)(tile + 64 * i);
+                if (t % 2)
+                    ring.release(2);
+            }
+        } else {
+            const char *tile[WIDTH];
+#pragma unroll
+            for (int j = 0; j < WIDTH; j++)
+                tile[j] = ring.wait(j);
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++) {
+                int column = warp * SLICE + 32 * i;
+                const char *p = tile[0];
+#pragma unroll
+                for (int j = 1; j < WIDTH; j++)
+                    if (column >= j * HIDDEN)
+                        p = tile[j];
+                a[0][i] = *(const uint4 *)(p + column % HIDDEN * 2 + offset);
+            }
+            ring.release(WIDTH);
+        }
+    }
+
+    __device__ __forceinline__ void
+    multiply(Shared &s, int turn, int warp) const
+    {
+        const int lane = lane_index(), g = lane / 4, q = lane % 4;
+        const uint32_t *x = s.activation[warp] + (LOW && g & 2 ? SLICE / 2 : 0) + (g & 1) * 8 + q * 2;
+        float c[TILES][TILES == 1 ? 2 : 1][4] = {};
+        uint2 b[CHUNKS];
+
+#pragma unroll
+        for (int i = 0; i < CHUNKS; i++)
+            b[i] = *(const uint2 *)(x + 16 * i);
+#pragma unroll
+        for (int t = 0; t < TILES; t++)
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++)
+                mma(c[t][TILES == 1 ? i % 2 : 0], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
+#pragma unroll
+        for (int t = 0; t < TILES; t++) {
+            float v = c[t][0][0] + c[t][0][3];
+            if (TILES == 1)
+                v += c[t][1][0] + c[t][1][3];
+            if (LOW)
+                v += __shfl_xor_sync(~0u, v, 1);
+            if (q == 0)
+                s.part[turn][warp][8 * t + g] = v;
+        }
+    }
+};
+
+/* ---- receiving: words -> this warp's columns of the vector ---- */
+
+/* The residual stream times the norm's weights. The factor 1 / rms is left to the sums at the end. */
+__device__ __forceinline__ void
+receive_residual(Shared &s, int warp, const bf16 *norm, float *sum_squares, const Word *words, uint32_t epoch,
+                 const bf16 *embedding = nullptr)
+{
+    int lane = lane_index(), column = warp * 64 + 2 * lane;
+    float2 n = unpack(*(const uint32_t *)(norm + column)), v;
+    if (words) {
+        Word t = word_wait(words + warp * 32 + lane, epoch);
+        v = make_float2(__uint_as_float(t.x), __uint_as_float(t.y));
+    } else
+        v = unpack(*(const uint32_t *)(embedding + column));
+    float a = v.x * n.x, b = v.y * n.y;
+    uint32_t high = pack(a, b);
+    float2 h = unpack(high);
+
+    s.activation[warp][operand_place(lane)] = high;
+    s.activation[warp][32 + operand_place(lane)] = pack(a - h.x, b - h.y);
+    __syncwarp();
+    float squares = warp_sum(v.x * v.x + v.y * v.y);
+    if (lane == 0)
+        sum_squares[warp] = squares;
+}
+
+/* One head of attention's output: the splits' results weighed by their softmax' denominators. */
+__device__ __forceinline__ void
+receive_attention(Shared &s, int warp, const Word *words, int splits, uint32_t epoch)
+{
+    enum { BATCH = 4 }; /* words in flight */
+    int lane = lane_index();
+    float top = -INFINITY, total = 0, o[4] = {};
+
+    words += warp * MAX_SPLITS * 32 + lane;
+#pragma unroll 1
+    for (int first = 0; first < splits; first += BATCH) {
+        Word v[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+            if (first + i < splits)
+                v[i] = word_load(words + (first + i) * 32);
+        float max = top;
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+            if (first + i < splits) {
+                while (__any_sync(~0u, v[i].w != epoch))
+                    v[i] = word_load(words + (first + i) * 32);
+                max = fmaxf(max, __uint_as_float(v[i].z));
+            }
+        float shrink = exp2f(top - max);
+        top = max;
+        total *= shrink;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            o[i] *= shrink;
+#pragma unroll
+        for (int i = 0; i < BATCH; i++)
+            if (first + i < splits) {
+                float e = exp2f(__uint_as_float(v[i].z) - max);
+                float2 a = unpack(v[i].x), b = unpack(v[i].y);
+                total += e;
+                o[0] += e * a.x, o[1] += e * a.y, o[2] += e * b.x, o[3] += e * b.y;
+            }
+    }
+    float r = 1 / total;
+    s.activation[warp][operand_place(2 * lane)] = pack(o[0] * r, o[1] * r);
+    s.activation[warp][operand_place(2 * lane + 1)] = pack(o[2] * r, o[3] * r);
+    __syncwarp();
+}
+
+__device__ __forceinline__ void
+receive_hidden(Shared &s, int warp, const Word *words, uint32_t epoch)
+{
+    int lane = lane_index();
+    Word v = word_wait(words + warp * 32 + lane, epoch);
+    const uint32_t pair[3] = {v.x, v.y, v.z};
+#pragma unroll
+    for (int i = 0; i < H_PER_WORD / 2; i++)
+        s.activation[warp][operand_place(lane * (H_PER_WORD / 2) + i)] = pair[i];
+    __syncwarp();
+}
+
+/* ---- adding up and sending: warp 0 ---- */
+
+__device__ __forceinline__ float
+row_sum(const float (&part)[WARPS][PART_ROWS], int row)
+{
+    float v[4] = {};
+#pragma unroll
+    for (int w = 0; w < WARPS; w++)
+        v[w % 4] += part[w][row];
+    return (v[0] + v[1]) + (v[2] + v[3]);
+}
+
+__device__ __forceinline__ float
+inverse_rms(const float (&sum_squares)[WARPS])
+{
+    float v[4] = {};
+#pragma unroll
+    for (int w = 0; w < WARPS; w++)
+        v[w % 4] += sum_squares[w];
+    return rsqrtf(((v[0] + v[1]) + (v[2] + v[3])) / HIDDEN + RMS_NORM_EPS);
+}
+
+__device__ __forceinline__ void
+send_qkv(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
+{
+    int lane = lane_index();
+    float v = row_sum(part, lane) * scale, next = __shfl_xor_sync(~0u, v, 1);
+    if (lane % 2 == 0)
+        word_send(words + lane / 2, __float_as_uint(v), __float_as_uint(next), 0, epoch);
+}
+
+__device__ __forceinline__ void
+send_hidden(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
+{
+    int lane = lane_index(), row = lane < 8 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
+    float gate = row_sum(part, row) * scale, up = row_sum(part, row + 8) * scale;
+    float h = gate / (1 + __expf(-gate)) * up, v[6] = {};
+#pragma unroll
+    for (int i = 0; i < H_PER_WORD; i++)
+        v[i] = __shfl_sync(~0u, h, lane * H_PER_WORD + i);
+    if (lane < 8 * MLP_TILES / H_PER_WORD)
+        word_send(words + lane, pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), epoch);
+}
+
+__device__ __forceinline__ void
+send_residual(const float (&part)[WARPS][PART_ROWS], float *residual, Word *words, uint32_t epoch)
+{
+    int lane = lane_index(), row = lane % 8;
+    float v = 0;
+#pragma unroll
+    for (int w = 0; w < WARPS; w += 4)
+        v += part[w + lane / 8][row];
+    v += __shfl_xor_sync(~0u, v, 8);
+    v += __shfl_xor_sync(~0u, v, 16);
+    v += residual[row];
+    float next = __shfl_xor_sync(~0u, v, 1);
+    if (lane < 8)
+        residual[row] = v;
+    if (lane < 8 && lane % 2 == 0)
+        word_send(words + lane / 2, __float_as_uint(v), __float_as_uint(next), 0, epoch);
+}
+
+/* ---- attention ---- */
+
+/* Keys and values of GROUP positions, as a lane needs them. */
+struct KeyValue {
+    uint4 k[4]; /* [i]: position g, dimensions 32 i + 8 q..; the mma's b */
+    uint2 v[8]; /* [n]: position n, dimensions 4 lane.. */
+
+    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies at or past `end` becomes zero.
+     */
+    __device__ __forceinline__ void
+    load(const bf16 *keys, const bf16 *values, int end)
+    {
+        const int lane = lane_index(), g = lane / 4;
+        keys += g * HEAD_DIM + lane % 4 * 8;
+        values += lane * 4;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            k[i] = g < end ? *(const uint4 *)(keys + 32 * i) : make_uint4(0, 0, 0, 0);
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+            v[n] = n < end ? *(const uint2 *)(values + n * HEAD_DIM) : make_uint2(0, 0);
+    }
+
+    /* Puts this token's own key and value in, at position `at` of the group. */
+    __device__ __forceinline__ void
+    patch(const bf16 *key, const bf16 *value, int at)
+    {
+        const int lane = lane_index();
+        if (lane / 4 == at)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                k[i] = *(const uint4 *)(key + 32 * i + lane % 4 * 8);
+#pragma unroll
+        for (int n = 0; n < 8; n++)
+            if (n == at)
+                v[n] = *(const uint2 *)(value + lane * 4);
+    }
+};
+
+/* Receives one head of q, k or v (RMSNorm over the head and RoPE for q and k): a lane has dimensions 2l, 2l+1
+ * and those 64 further, which RoPE turns against each other. */
+__device__ __forceinline__ void
+receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm, const float2 *table)
+{
+    int lane = lane_index();
+    const float4 rope = *(const float4 *)(table + 2 * lane);
+    float2 n0 = make_float2(1, 1), n1 = n0;
+    if (norm) {
+        n0 = unpack(*(const uint32_t *)(norm + 2 * lane));
+        n1 = unpack(*(const uint32_t *)(norm + 64 + 2 * lane));
+    }
+    Word a = word_load(words + lane), b = word_load(words + 32 + lane);
+    while (__any_sync(~0u, a.w != epoch))
+        a = word_load(words + lane);
+    while (__any_sync(~0u, b.w != epoch))
+        b = word_load(words + 32 + lane);
+    v[0] = __uint_as_float(a.x), v[1] = __uint_as_float(a.y);
+    v[2] = __uint_as_float(b.x), v[3] = __uint_as_float(b.y);
+    if (!norm)
+        return;
+    float r =
+        rsqrtf(warp_sum(v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3]) / HEAD_DIM + RMS_NORM_EPS);
+    float x0 = v[0] * r * n0.x, x1 = v[1] * r * n0.y, y0 = v[2] * r * n1.x, y1 = v[3] * r * n1.y;
+    v[0] = x0 * rope.x - y0 * rope.y, v[1] = x1 * rope.z - y1 * rope.w;
+    v[2] = y0 * rope.x + x0 * rope.y, v[3] = y1 * rope.z + x1 * rope.w;
+}
+
+/* Attention of one kv head's two query heads over the positions of one split. */
+template <class Stamp>
+__device__ __forceinline__ void
+attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, int split, int splits, int pos,
+       uint32_t epoch)
+{
+    const int lane = lane_index(), g = lane / 4;
+    const int groups = pos / GROUP + 1, first = groups * split / splits, last = groups * (split + 1) / splits;
+    const LayerWeights &w = d.weights.layer[layer];
+    const uint32_t at = (uint32_t)(layer * KV_HEADS + head) * d.context * HEAD_DIM;
+    KeyValue kv;
+    int group = first + warp;
+
+    if (group < last) /* the earlier positions do not depend on this token: fetch them before its q arrives */
+        kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROUP * HEAD_DIM,
+                pos - group * GROUP);
+
+    if (warp < 4) {
+        float v[4];
+        const Word *words = d.qkv + (warp < 2 ? (2 * head + warp) * (HEAD_DIM / 2)
+                                              : Q_DIM / 2 + (warp - 2) * KV_DIM / 2 + head * (HEAD_DIM / 2));
+        receive_head(v, words, epoch,
+                     warp < 2    ? w.q_norm
+                     : warp == 2 ? w.k_norm
+                                 : nullptr,
+                     d.rope + pos * (HEAD_DIM / 2));
+        if (warp < 2) {
+            const float scale = 1.4426950408889634f * 0.08838834764831845f; /* log2(e) / sqrt(HEAD_DIM) */
+#pragma unroll
+            for (int i = 0; i < 2; i++)
+                *(uint32_t *)&s.q[warp][64 * i + lane / 4 * 8 + (lane % 2 * 2 + lane % 4 / 2) * 2] =
+                    pack(v[2 * i] * scale, v[2 * i + 1] * scale);
+        } else {
+            bf16 *to = warp == 2 ? s.k : s.v,
+                 *cache = (warp == 2 ? d.k_cache : d.v_cache) + at + pos * HEAD_DIM;
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                uint32_t x = pack(v[2 * i], v[2 * i + 1]);
+                *(uint32_t *)&to[64 * i + 2 * lane] = x;
+                if (split == splits - 1)
+                    *(uint32_t *)&cache[64 * i + 2 * lane] = x;
+            }
+        }
+    }
+    stamp(1);
+    consumers_sync();
+    stamp(2);
+
+    /* Scores: queries are a's rows (row g is head g & 1; its second and third pair of columns are swapped, so
+     * that four registers serve two products: rows 0-7 in the first, 8-15 in the second), keys b's columns,
+     * so lane (g, q) holds head g & 1 at positions 2q and 2q + 1. Values: a lane sums four dimensions of both
+     * heads, the weights come by shuffles. */
+    float4 o0 = make_float4(0, 0, 0, 0), o1 = o0;
+    float max = -INFINITY, sum = 0;
+#pragma unroll 1
+    for (; group < last; group += WARPS) {
+        float c[2][4] = {};
+        if (group == pos / GROUP)
+            kv.patch(s.k, s.v, pos % GROUP);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            uint4 q = *(const uint4 *)&s.q[g & 1][32 * i + lane % 4 * 8];
+            mma(c[0], q.x, q.y, q.z, q.w, kv.k[i].x, kv.k[i].y);
+            mma(c[1], q.x, q.y, q.z, q.w, kv.k[i].z, kv.k[i].w);
+        }
+        float p0 = c[0][0] + c[1][2], p1 = c[0][1] + c[1][3];
+        int position = group * GROUP + lane % 4 * 2;
+        if (position > pos)
+            p0 = -INFINITY;
+        if (position + 1 > pos)
+            p1 = -INFINITY;
+        float top = fmaxf(max, fmaxf(p0, p1));
+        top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
+        top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
+        float shrink = exp2f(max - top);
+        max = top;
+        p0 = exp2f(p0 - top);
+        p1 = exp2f(p1 - top);
+        sum = sum * shrink + (p0 + p1);
+        float shrink0 = __shfl_sync(~0u, shrink, 0), shrink1 = __shfl_sync(~0u, shrink, 4);
+        o0.x *= shrink0, o0.y *= shrink0, o0.z *= shrink0, o0.w *= shrink0;
+        o1.x *= shrink1, o1.y *= shrink1, o1.z *= shrink1, o1.w *= shrink1;
+#pragma unroll
+        for (int n = 0; n < 8; n++) {
+            float a = __shfl_sync(~0u, n % 2 ? p1 : p0, n / 2),
+                  b = __shfl_sync(~0u, n % 2 ? p1 : p0, 4 + n / 2);
+            float2 x = unpack(kv.v[n].x), y = unpack(kv.v[n].y);
+            o0.x += a * x.x, o0.y += a * x.y, o0.z += a * y.x, o0.w += a * y.y;
+            o1.x += b * x.x, o1.y += b * x.y, o1.z += b * y.x, o1.w += b * y.y;
+        }
+        int next = (group + WARPS) * GROUP;
+        if (group + WARPS < last)
+            kv.load(d.k_cache + at + next * HEAD_DIM, d.v_cache + at + next * HEAD_DIM, pos - next);
+    }
+    sum += __shfl_xor_sync(~0u, sum, 1);
+    sum += __shfl_xor_sync(~0u, sum, 2);
+    stamp(3);
+    s.o[warp][0][lane] = o0;
+    s.o[warp][1][lane] = o1;
+    if (lane % 4 == 0 && g < 2) {
+        s.max[g][warp] = max;
+        s.sum[g][warp] = sum;
+    }
+    consumers_sync();
+    stamp(4);
+    if (warp < 2) { /* one head each: the warps' results become the split's */
+        float top = -INFINITY, total = 0;
+        float4 v = make_float4(0, 0, 0, 0);
+#pragma unroll
+        for (int i = 0; i < WARPS; i++)
+            top = fmaxf(top, s.max[warp][i]);
+#pragma unroll 4
+        for (int i = 0; i < WARPS; i++) {
+            float weight = exp2f(s.max[warp][i] - top);
+            float4 t = s.o[i][warp][lane];
+            total += weight * s.sum[warp][i];
+            v.x += weight * t.x, v.y += weight * t.y, v.z += weight * t.z, v.w += weight * t.w;
+        }
+        float r = 1 / total;
+        word_send(d.attention + ((2 * head + warp) * MAX_SPLITS + split) * 32 + lane, pack(v.x * r, v.y * r),
+                  pack(v.z * r, v.w * r), __float_as_uint(top + log2f(total)), epoch);
+    }
+}
+
+/* ---- the k best ---- */
+
+/* A block's logits fall into `parts` groups of lanes, and every group has a maximum. The k-th best maximum is
+ * a bound: the k best logits are not below it, and groups whose maximum is below it need no search. Block 0
+ * does the rest. */
+__device__ void
+k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, uint32_t epoch)
+{
+    enum { CANDIDATES = sizeof(s.candidate) / sizeof(s.candidate[0]) };
+    const int thread = threadIdx.x, lane = lane_index(), blocks = gridDim.x, n = blocks * parts;
+
+    if (warp == 0) {
+        for (int m = 16; m >= parts; m >>= 1)
+            lane_max = fmaxf(lane_max, __shfl_xor_sync(~0u, lane_max, m));
+        asm volatile("fence.acq_rel.gpu;" ::: "memory"); /* the logits before the word that announces them */
+        __syncwarp();
+        if (lane < parts)
+            word_send(d.maxima + blockIdx.x * parts + lane, __float_as_uint(lane_max), 0, 0, epoch);
+    }
+    if (blockIdx.x)
+        return;
+
+    if (thread == 0)
+        s.groups = s.collected = 0;
+    for (int i = thread; i < MAX_GROUPS; i += CONSUMERS)
+        s.maxima[i] = i < n ? __uint_as_float(word_wait(d.maxima + i, epoch, __activemask()).x) : -INFINITY;
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+    consumers_sync();
+    for (int i = thread; i < n; i += CONSUMERS) {
+        float4 *maxima = (float4 *)s.maxima;
+        float own = s.maxima[i];
+        int better = 0, equal = 0; /* than this one */
+#pragma unroll 8
+        for (int j = 0; j < (n + 3) / 4; j++) {
+            float4 m = maxima[j];
+            better += (m.x > own) + (m.y > own) + (m.z > own) + (m.w > own);
+            equal += (m.x == own) + (m.y == own) + (m.z == own) + (m.w == own);
+        }
+        if (better < k)
+            s.group[atomicAdd(&s.groups, 1)] = i;
+        if (better < k && better + equal >= min(k, n))
+            s.bound = own;
+    }
+    consumers_sync();
+
+    /* A batch of a block is a line of 32 logits, which 8 lanes read; the lines of all groups found are spread
+     * over the warps. Lane % parts tells whose a logit is. */
+    const float bound = s.bound;
+    const int batches = (HEAD_BATCHES + blocks - 1) / blocks, lines = s.groups * batches;
+#pragma unroll 4
+    for (int i = thread / 8; i < lines; i += CONSUMERS / 8) {
+        int group = s.group[i / batches], batch = group / parts + i % batches * blocks,
+            id = batch * 32 + lane % 8 * 4;
+        float4 v = batch < HEAD_BATCHES ? __ldcg((const float4 *)(d.logits + id))
+                                        : make_float4(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
+        float logit[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (logit[j] >= bound && batch < HEAD_BATCHES && (id + j) % parts == group % parts) {
+                int at = atomicAdd(&s.collected, 1);
+                if (at < CANDIDATES) {
+                    s.candidate[at].id = id + j;
+                    s.candidate[at].logit = logit[j];
+                }
+            }
+    }
+    consumers_sync();
+    const int collected = s.collected;
+    if (collected <= CANDIDATES)
+        for (int i = thread; i < collected; i += CONSUMERS) {
+            Candidate c = s.candidate[i];
+            int better = 0;
+#pragma unroll 4
+            for (int j = 0; j < collected; j++) {
+                Candidate t = s.candidate[j];
+                better += t.logit > c.logit || (t.logit == c.logit && t.id < c.id);
+            }
+            if (better < k)
+                d.result->best[better] = c;
+        }
+    consumers_sync();
+    if (thread == 0) {
+        d.result->found = collected <= CANDIDATES ? min(collected, k) : 0;
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+        *(volatile uint32_t *)&d.result->epoch = d.epoch;
+    }
+}
+
+/* ---- the chain ---- */
+
+template <bool PROFILE>
+__global__ void
+__launch_bounds__(DECODE_THREADS, 1)
+    decode_kernel(const __grid_constant__ Decode d, int token, int pos, int k, int splits)
+{
+    Shared &s = *(Shared *)memory;
+    const int block = blockIdx.x, blocks = gridDim.x, thread = threadIdx.x;
+    const int warp = warp_index();
+    Ring ring = {0, 0};
+
+    if (thread == 0) { /* attention's items, spread evenly over the blocks */
+        s.first_item = (block * KV_HEADS * splits + blocks - 1) / blocks;
+        s.last_item = ((block + 1) * KV_HEADS * splits + blocks - 1) / blocks;
+    }
+    if (thread < STAGES) {
+#if __CUDA_ARCH__ >= 900
+        mbarrier_init(s.full + thread, 1);
+#else
+        mbarrier_init(s.full + thread, 32);
+#endif
+        mbarrier_init(s.empty + thread, WARPS);
+#if __CUDA_ARCH__ >= 900
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+    }
+    __syncthreads();
+    if (warp == WARPS) {
+        stream(d, ring, pos, splits);
+        return;
+    }
+
+    auto stamp = [&](int layer, int i) {
+        if (PROFILE && thread == 0)
+            d.stamps[((size_t)block * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
+    };
+    int turn = 0; /* counts the batches: which of the two buffers of partial sums is in use */
+    uint32_t epoch = d.epoch;
+
+#pragma unroll 1
+    for (int share = block; share < SHARES; share += blocks)
+        if (thread < 8)
+            s.residual[share * 8 + thread] =
+                __bfloat162float(d.weights.embed[token * HIDDEN + share * 8 + thread]);
+
+#pragma unroll 1
+    for (int l = 0; l < LAYERS; l++) {
+        const LayerWeights &w = d.weights.layer[l];
+        stamp(l, 0);
+        {
+#pragma unroll 1
+            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
+                Rows<2 * QKV_TILES, 2, true> tiles;
+                tiles.load(ring, warp);
+                if (share == block) {
+                    receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : nullptr, epoch++,
+                                     d.weights.embed + token * HIDDEN);
+                    stamp(l, 1);
+                }
+                tiles.multiply(s, turn, warp);
+                consumers_sync();
+                if (warp == 0)
+                    send_qkv(s.part[turn], inverse_rms(s.sum_squares[0]), d.qkv + share * 16, epoch);
+            }
+        }
+        stamp(l, 2);
+#pragma unroll 1
+        for (int item = s.first_item; item < s.last_item; item++)
+            attend(
+                d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item / splits, item % splits, splits, pos,
+                epoch);
+        stamp(l, 3);
+        {
+#pragma unroll 1
+            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
+                Rows<1, O_SLICE / 32, false> tiles;
+                tiles.load(ring, warp);
+                if (share == block) {
+                    receive_attention(s, warp, d.attention, splits, epoch);
+                    stamp(l, 4);
+                }
+                tiles.multiply(s, turn, warp);
+                consumers_sync();
+                if (warp == 0)
+                    send_residual(s.part[turn], s.residual + share * 8, d.mid + share * 4, epoch);
+            }
+        }
+        stamp(l, 5);
+        {
+#pragma unroll 1
+            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
+                Rows<2 * MLP_TILES, 2, true> tiles;
+                tiles.load(ring, warp);
+                if (share == block) {
+                    stamp(l, 6);
+                    receive_residual(s, warp, w.post_norm, s.sum_squares[1], d.mid, epoch);
+                    stamp(l, 7);
+                }
+                tiles.multiply(s, turn, warp);
+                consumers_sync();
+                if (warp == 0)
+                    send_hidden(s.part[turn], inverse_rms(s.sum_squares[1]),
+                                d.hidden + share * (8 * MLP_TILES / H_PER_WORD), epoch);
+            }
+        }
+        stamp(l, 8);
+        {
+#pragma unroll 1
+            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
+                Rows<1, DOWN_SLICE / 32, false> tiles;
+                tiles.load(ring, warp);
+                if (share == block) {
+                    stamp(l, 9);
+                    receive_hidden(s, warp, d.hidden, epoch);
+                    stamp(l, 10);
+                }
+                tiles.multiply(s, turn, warp);
+                consumers_sync();
+                if (warp == 0)
+                    send_residual(s.part[turn], s.residual + share * 8, d.out + share * 4, epoch);
+            }
+        }
+        stamp(l, 11);
+    }
+
+    stamp(LAYERS, 0);
+    int parts = 1;
+    while (parts < 32 && blocks * parts < DECODE_MAX_K)
+        parts *= 2;
+    float lane_max = -INFINITY;
+#pragma unroll 1
+    for (int batch = block; batch < HEAD_BATCHES; batch += blocks, turn ^= 1) {
+        Rows<2 * HEAD_TILES, 2, true> tiles;
+        tiles.load(ring, warp);
+        if (batch == block) {
+            receive_residual(s, warp, d.weights.norm, s.sum_squares[0], d.out, epoch);
+            stamp(LAYERS, 1);
+        }
+        tiles.multiply(s, turn, warp);
+        consumers_sync();
+        if (warp == 0) {
+            float logit = row_sum(s.part[turn], lane_index()) * inverse_rms(s.sum_squares[0]);
+            d.logits[batch * 32 + lane_index()] = logit;
+            lane_max = fmaxf(lane_max, logit);
+        }
+    }
+    stamp(LAYERS, 2);
+    if (k > 0)
+        k_best(d, s, warp, k, lane_max, parts, epoch);
+    stamp(LAYERS, 3);
+}
+
+/* ---- host ---- */
+
+/* Device memory that decode_open takes as its workspace. */
+static inline size_t
+decode_workspace_bytes(void)
+{
+    size_t words =
+        (Q_DIM + 2 * KV_DIM) / 2 + HEADS * MAX_SPLITS * 32 + HIDDEN + INTERMEDIATE / H_PER_WORD + MAX_GROUPS;
+    return words * sizeof(Word) + VOCAB * sizeof(float);
+}
+
+/* Prepares decoding. weights, k_cache, v_cache and rope are device memory that stays the caller's, as does
+ * workspace (of decode_workspace_bytes(), 256-byte aligned). The grid is the largest that can be resident, at
+ * most max_blocks if that is not 0. */
+static inline const char *
+decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, const float2 *rope, int context,
+            void *workspace, int max_blocks)
+{
+    const void *kernel[] = {(const void *)decode_kernel<false>, (const void *)decode_kernel<true>};
+    cudaFuncAttributes attributes;
+    cudaError_t e;
+    int device, processors, available, per_processor;
+    Word *p = (Word *)workspace;
+
+    memset(d, 0, sizeof *d);
+    d->weights = *weights;
+    d->k_cache = k_cache, d->v_cache = v_cache, d->rope = rope, d->context = context;
+    d->qkv = p, p += (Q_DIM + 2 * KV_DIM) / 2;
+    d->attention = p, p += HEADS * MAX_SPLITS * 32;
+    d->mid = p, p += HIDDEN / 2;
+    d->out = p, p += HIDDEN / 2;
+    d->hidden = p, p += INTERMEDIATE / H_PER_WORD;
+    d->maxima = p, p += MAX_GROUPS;
+    d->logits = (float *)p;
+    d->epoch = 1;
+    d->depth = 2, d->group_limit = 32, d->ahead = 0, d->cooperative = 1;
+    if ((e = cudaGetDevice(&device)) || (e = cudaFuncGetAttributes(&attributes, kernel[0])) ||
+        (e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) ||
+        (e = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->stages = attributes.ptxVersion >= 90 ? STAGES_90 : STAGES_80;
+    d->head_depth = d->stages > 8 ? 8 : d->stages - 1;
+    d->shared_bytes = RING_OFFSET + d->stages * TILE_BYTES;
+    if (d->shared_bytes > available)
+        return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
+                    available, d->shared_bytes);
+    for (int i = 0; i < 2; i++)
+        if ((e = cudaFuncSetAttribute(kernel[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      d->shared_bytes)))
+            return fail("preparing to decode: %s", cudaGetErrorString(e));
+    if ((e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel[0], DECODE_THREADS,
+                                                           d->shared_bytes)))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->blocks = processors * per_processor;
+    if (d->blocks > SHARES)
+        d->blocks = SHARES;
+    if (max_blocks && d->blocks > max_blocks)
+        d->blocks = max_blocks;
+    if ((e = cudaHostAlloc((void **)&d->result, sizeof *d->result, cudaHostAllocMapped)) ||
+        (e = cudaMemset(workspace, 0, decode_workspace_bytes())))
+        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    d->result->epoch = 0;
+    return NULL;
+}
+
+static inline void
+decode_close(Decode *d)
+{
+    cudaFreeHost(d->result);
+}
+
+/* Attention's splits of the context at a position. */
+static inline int
+decode_splits(const Decode *d, int pos)
+{
+    int groups = pos / GROUP + 1, splits = 1;
+    while (splits < MAX_SPLITS && groups > splits * d->group_limit)
+        splits *= 2;
+    while (splits > 1 && splits * KV_HEADS > d->blocks)
+        splits /= 2;
+    return splits;
+}
+
+/* Starts one token. Its k best logits (k at most DECODE_MAX_K) come with decode_wait; with k = 0 only
+ * d->logits are made. */
+static inline const char *
+decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
+{
+    int splits = decode_splits(d, pos);
+    void *args[] = {d, &token, &pos, &k, &splits};
+    const void *kernel = d->stamps ? (const void *)decode_kernel<true> : (const void *)decode_kernel<false>;
+    cudaError_t e;
+
+    d->epoch += LAYERS + 1;
+    if (d->cooperative)
+        e = cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes,
+                                        stream);
+    else
+        e = cudaLaunchKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes, stream);
+    return e ? fail("starting the decode kernel (%d blocks, %d bytes of shared memory): %s", d->blocks,
+                    d->shared_bytes, cudaGetErrorString(e))
+             : NULL;
+}
+
+/* Waits for the k best of the launch before. Reading a word that the kernel writes is a few microseconds
+ * faster than cudaStreamSynchronize; the stream is asked now and then, so that a lost device ends the wait.
+ */
+static inline const char *
+decode_wait(const Decode *d, cudaStream_t stream)
+{
+    const volatile uint32_t *epoch = &d->result->epoch;
+    for (unsigned spins = 1; *epoch != d->epoch; spins++)
+        if (spins % 4096 == 0) {
+            cudaError_t e = cudaStreamQuery(stream);
+            if (e != cudaErrorNotReady && *epoch != d->epoch)
+                return fail("decoding: %s", e ? cudaGetErrorString(e) : "the kernel ended without a result");
+        }
+    return NULL;
+}
+
+#endif

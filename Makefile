@@ -1,4 +1,4 @@
-# make                   builds everything into build/
+# make                   builds the programs into build/
 # make demo              builds into build-demo/ what it takes to chat with models/tiny here, then starts a chat
 # make demo ARGS='-t 0'  passes these options on
 # make test              builds, then runs every test

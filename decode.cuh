@@ -205,6 +205,15 @@ warp_sum(float v)
 }
 
 __device__ __forceinline__ float
+warp_max(float v)
+{
+#pragma unroll
+    for (int m = 16; m; m >>= 1)
+        v = fmaxf(v, __shfl_xor_sync(~0u, v, m));
+    return v;
+}
+
+__device__ __forceinline__ float
 fast_exp2(float x)
 {
     asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
@@ -753,12 +762,16 @@ attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int it
     const LayerWeights &w = d.weights.layer[layer];
     const uint32_t at = (uint32_t)(layer * KV_HEADS + head) * d.context * HEAD_DIM;
     KeyValue kv = {}; /* set, because a load under a condition would keep its registers busy through all phases */
-    int group = first + warp;
+    int group = first + (int)(warp + WARPS - 4) % WARPS; /* the four warps that receive q, k and v come last */
+    auto load = [&] {
+        const size_t from = at + group * GROUP * HEAD_DIM;
+        if (group < last)
+            kv.load(d.k_cache + from, d.v_cache + from);
+    };
 
-    if (group < last) /* the earlier positions do not depend on this token: fetch them before its q arrives */
-kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROUP * HEAD_DIM);
-
-    if (warp < 4) {
+    if (warp >= 4) /* earlier positions do not depend on this token: fetch them before its q arrives */
+        load();
+    else {
         float v[4];
         const Word *words = d.qkv + (warp < 2 ? (2 * head + warp) * (HEAD_DIM / 2)
                                               : Q_DIM / 2 + (warp - 2) * KV_DIM / 2 + head * (HEAD_DIM / 2));
@@ -784,6 +797,7 @@ kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROU
                     *(uint32_t *)&cache[64 * i + 2 * lane] = x;
             }
         }
+        load(); /* not earlier: the words would have come after it */
     }
     stamp(1);
     consumers_sync();
@@ -796,7 +810,7 @@ kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROU
     float4 o0 = make_float4(0, 0, 0, 0), o1 = o0;
     float max = -INFINITY, sum = 0;
 #pragma unroll 1
-    for (; group < last; group += WARPS) {
+    while (group < last) {
         float c[2][4] = {};
         if (group == pos / GROUP)
             kv.patch(s.k, s.v, pos % GROUP);
@@ -831,9 +845,8 @@ kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROU
             o0.x += a * x.x, o0.y += a * x.y, o0.z += a * y.x, o0.w += a * y.y;
             o1.x += b * x.x, o1.y += b * x.y, o1.z += b * y.x, o1.w += b * y.y;
         }
-        if (group + WARPS < last)
-            kv.load(d.k_cache + at + (group + WARPS) * GROUP * HEAD_DIM,
-                    d.v_cache + at + (group + WARPS) * GROUP * HEAD_DIM);
+        group += WARPS;
+        load();
     }
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
@@ -847,17 +860,14 @@ kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROU
     consumers_sync();
     stamp(4);
     if (warp < 2) { /* one head each: the warps' results become the split's */
-        float top = -INFINITY, total = 0;
+        float own = lane < WARPS ? s.max[warp][lane] : -INFINITY, top = warp_max(own);
+        float weight = fast_exp2(own - top), total = warp_sum(lane < WARPS ? weight * s.sum[warp][lane] : 0);
         float4 v = make_float4(0, 0, 0, 0);
-#pragma unroll
-        for (int i = 0; i < WARPS; i++)
-            top = fmaxf(top, s.max[warp][i]);
-#pragma unroll 4
+#pragma unroll 8
         for (int i = 0; i < WARPS; i++) {
-            float weight = fast_exp2(s.max[warp][i] - top);
+            float e = __shfl_sync(~0u, weight, i);
             float4 t = s.o[i][warp][lane];
-            total += weight * s.sum[warp][i];
-            v.x += weight * t.x, v.y += weight * t.y, v.z += weight * t.z, v.w += weight * t.w;
+            v.x += e * t.x, v.y += e * t.y, v.z += e * t.z, v.w += e * t.w;
         }
         float r = __fdividef(1, total);
         word_send(d.attention + ((2 * head + warp) * MAX_SPLITS + split) * 32 + lane, pack(v.x * r, v.y * r),
@@ -911,26 +921,28 @@ k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int par
     }
     consumers_sync();
 
-    /* A batch of a block is a line of 32 logits, which 8 lanes read; the lines of all groups found are spread
-     * over the warps. Lane % parts tells whose a logit is. */
+    /* A block's batch is a line of 32 logits, read by 8 lanes: a warp searches a group four lines at a time. Lane % parts
+     * tells whose a logit is. */
     const float bound = s.bound;
-    const int batches = (HEAD_BATCHES + blocks - 1) / blocks, lines = s.groups * batches;
-#pragma unroll 4
-    for (int i = thread / 8; i < lines; i += CONSUMERS / 8) {
-        int group = s.group[i / batches], batch = group / parts + i % batches * blocks,
-            id = batch * 32 + lane % 8 * 4;
-        float4 v = batch < HEAD_BATCHES ? __ldcg((const float4 *)(d.logits + id))
-                                        : make_float4(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
-        float logit[4] = {v.x, v.y, v.z, v.w};
+    for (int i = warp; i < s.groups; i += WARPS) {
+        const int group = s.group[i], shift = __ffs(parts) - 1;
+#pragma unroll 5
+        for (int batch = (group >> shift) + lane / 8 * blocks; batch < HEAD_BATCHES; batch += 4 * blocks) {
+            int id = batch * 32 + lane % 8 * 4;
+            float4 v = __ldcg((const float4 *)(d.logits + id));
+            if (fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)) < bound)
+                continue;
+            const float logit[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-            if (logit[j] >= bound && batch < HEAD_BATCHES && (id + j) % parts == group % parts) {
-                int at = atomicAdd(&s.collected, 1);
-                if (at < CANDIDATES) {
-                    s.candidate[at].id = id + j;
-                    s.candidate[at].logit = logit[j];
+            for (int j = 0; j < 4; j++)
+                if (logit[j] >= bound && ((id + j) & (parts - 1)) == (group & (parts - 1))) {
+                    int to = atomicAdd(&s.collected, 1);
+                    if (to < CANDIDATES) {
+                        s.candidate[to].id = id + j;
+                        s.candidate[to].logit = logit[j];
+                    }
                 }
-            }
+        }
     }
     consumers_sync();
     const int collected = s.collected;

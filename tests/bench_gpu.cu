@@ -126,7 +126,8 @@ print_operations(Model *m, int n, int pos)
         return norm_rope_store(m->qkv, k, v, w->q_norm, w->k_norm, m->rope, n, pos, m->context, m->stream);
     });
     print("attention", LAYERS, [&](const LayerWeights *, bf16 *k, bf16 *v) {
-        return attention(m->attended, m->qkv, k, v, n, pos, m->context, m->stream);
+        return attention(m->attended, m->qkv, k, v, m->workspace, n, pos, m->context, m->multiprocessors,
+                         m->stream);
     });
     print("o", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
         return model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM);
@@ -200,6 +201,8 @@ main(int argc, char **argv)
     if (context >= 10240)
         print_operations((Model *)engine, 2048, 8192);
     print_operations((Model *)engine, 30, 0);
+    if (context >= 10240)
+        print_operations((Model *)engine, 30, 8192);
     print_tokens((Model *)engine, tokens, context);
     model_engine.close(engine);
     return 0;

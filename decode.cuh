@@ -1,15 +1,21 @@
 /* decode.cuh: one token, from its embedding row to the k best logits, in one cooperative kernel.
  *
- * At batch 1 every weight is used once per token, so the time is the time to read the weights, if nothing
- * else gets in the way. What gets in the way is the chain: 28 layers of five matrix products, each of which
- * needs all of the result before it. So the kernel is two programs that meet in shared memory:
+ * At batch 1 every weight is used once per token, so a token takes the time to read the weights, if nothing
+ * else gets in the way. What gets in the way is the chain: five exchanges in each layer, each of which needs
+ * all of the result before it. So the kernel is two programs that meet in shared memory:
  *
- *   the stream   one warp of each block copies this block's share of every matrix, in the order of use, into
- * a ring of tiles. Weights do not depend on activations, so it runs ahead of the chain. the chain    the
- * other warps take tiles from the ring into registers, wait for the activations, multiply on the tensor
- * cores, add up across the warps, and send the result to all blocks.
+ * - the stream: one warp of each block copies this block's share of every matrix, in the order of use, into a
+ *   ring of tiles. Weights do not depend on activations, so it runs ahead of the chain;
+ * - the chain: the other warps take tiles from the ring into registers, wait for the activations, multiply on
+ *   the tensor cores, add up over the warps, and send the result to all blocks.
  *
- * Blocks exchange activations as 16-byte words that carry their own arrival mark (see Word). */
+ * The way of a token through a layer, and who holds what:
+ *
+ *   out --all--> RMSNorm, q k v --qkv--> attention --attention--> o + residual --mid-->
+ *   RMSNorm, gate up, SwiGLU --hidden--> down + residual --out--> next layer
+ *
+ * An arrow is an exchange: words in global memory that carry their own arrival mark (see Word). Every matrix
+ * is cut by rows into SHARES equal shares; block b has the shares b, b + blocks, ... */
 #ifndef DECODE_CUH
 #define DECODE_CUH
 
@@ -17,6 +23,8 @@
 #include <cuda_runtime.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
@@ -68,9 +76,18 @@ enum {
     MAX_SPLITS = 16,
     Q_STRIDE = HEAD_DIM + 32, /* 64 bytes of padding keep two heads in different banks */
 
+    /* Tiles in flight: more of them only queue in front of the words (H200, 2 against 3: 6 % a token). The
+     * head has no exchanges. */
+    IN_FLIGHT = 2,
+    HEAD_IN_FLIGHT = 8,
+    SPLIT_GROUPS = 16, /* so many groups of positions in a split of attention before it is cut again */
+
+    /* A group may reach past the context: bytes behind v_cache that are read, and finite like the caches. */
+    DECODE_CACHE_SLACK = (GROUP - 1) * HEAD_DIM * 2,
+
     DECODE_MAX_K = 64,
     MAX_GROUPS = 256, /* of logits, and of candidates for the k best */
-    STAMPS = 17
+    STAMPS = 10       /* in a layer */
 };
 static_assert(HEADS == 2 * KV_HEADS && HEAD_DIM == 128, "attention is laid out for pairs of heads of 128");
 static_assert((int)WARPS == (int)HEADS && WARPS >= 4, "o_proj: a warp's columns are one head's");
@@ -80,7 +97,16 @@ static_assert(8 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD <= 6 && VOCAB % 32 =
 
 /* A word of an exchange: 12 bytes of payload and the epoch it belongs to, loaded and stored as one 128-bit
  * access, which the memory model keeps whole. So a reader that sees the epoch it waits for has the payload
- * too: no flag, no fence, no second read. */
+ * too: no flag, no fence, no second read.
+ *
+ * Why nobody waits forever: a cooperative launch has all blocks resident, so a block that spins keeps no
+ * other from running. Within a token the exchanges have one order, and a block sends its words of one before
+ * it waits for the next; the first exchange waits for nothing. So by induction every word is sent. The stream
+ * waits only for tiles to be taken, in the order in which the chain takes them.
+ * Why nobody reads a word too late: a word is overwritten one layer on, by a block that has by then received
+ * `out` or `mid` from every block, and a block sends those after it has read all that came before.
+ * An epoch is a layer of a token. The 32-bit counter comes around after some hundred million tokens; what a
+ * word holds then is one layer old, not a whole round. */
 typedef uint4 Word;
 
 /* What a launch leaves for the host. */
@@ -99,13 +125,13 @@ struct Decode {
     Word *attention;      /* (HEADS, MAX_SPLITS, 32): four bf16 and the log2 of the softmax' denominator */
     Word *mid, *out;      /* (HIDDEN / 2): two fp32 of the residual stream after attention, after the MLP */
     Word *hidden;         /* (INTERMEDIATE / H_PER_WORD): H_PER_WORD bf16 */
-    Word *maxima;         /* (256): one fp32 */
+    Word *maxima;         /* (MAX_GROUPS): one fp32 */
     float *logits;        /* (VOCAB) */
     DecodeResult *result; /* mapped host memory */
-    long long *stamps;    /* (blocks, LAYERS + 1, STAMPS) or null */
+    long long *stamps;    /* (blocks, LAYERS + 1, STAMPS): clock readings for decode_profile, or null */
 
-    int blocks, stages, shared_bytes, depth, head_depth, group_limit, ahead, cooperative;
-    uint32_t epoch;
+    int blocks, shared_bytes; /* of a launch */
+    uint32_t epoch;           /* the last one used */
 };
 
 /* ---- instructions that C++ has no name for ---- */
@@ -281,7 +307,7 @@ struct Shared {
     float part[2][WARPS][PART_ROWS];        /* partial sums of the rows at hand */
     float sum_squares[2][WARPS];            /* of the vector at hand, for RMSNorm */
     float residual[HIDDEN];                 /* only this block's rows are kept */
-    uint32_t activation[WARPS][ACTIVATION]; /* bf16 pairs; [0], [1]: columns 0 and 1 of the mma's b */
+    uint32_t activation[WARPS][ACTIVATION]; /* pairs of bf16, see operand_place */
     bf16 q[2][Q_STRIDE];                    /* (head) */
     bf16 k[HEAD_DIM], v[HEAD_DIM];          /* of this token */
     alignas(16) float max[2][WARPS], sum[2][WARPS];
@@ -300,7 +326,8 @@ extern __shared__ __align__(128) char memory[]; /* Shared, then the tiles */
 
 enum { RING_OFFSET = (sizeof(Shared) + 127) / 128 * 128 };
 
-/* A position in the ring, counted in tiles from the start; the stream and every warp of the chain have their own. */
+/* A position in the ring, counted in tiles from the start; the stream and every warp of the chain have their
+ * own. */
 struct Ring {
     uint32_t count;
 
@@ -386,76 +413,51 @@ tile_copy(char *tile, const bf16 *rows, int stride, uint64_t *full)
 #endif
 }
 
-/* The stream: all of this block's tiles in the order in which the chain takes them. At most `depth` tiles are
- * in flight, because more only queue in front of the exchanges' words. */
+/* The stream: all of this block's tiles in the order in which the chain takes them. */
 __device__ void
-stream(const Decode &d, Ring ring, int pos, int split_bits)
+stream(const Decode &d)
 {
-    int block = blockIdx.x, blocks = gridDim.x;
+    const int block = blockIdx.x, blocks = gridDim.x;
+    Ring ring = {0};
 
-    auto copy = [&](const bf16 *rows, int stride, uint32_t depth) {
+    auto copy = [&](const bf16 *rows, int stride, uint32_t in_flight) {
         if (ring.count >= STAGES)
             mbarrier_wait(Ring::empty(ring.stage(0)), ring.parity(STAGES));
-        if (ring.count >= depth)
-            mbarrier_wait(Ring::full(ring.stage(-depth)), ring.parity(-depth));
+        if (ring.count >= in_flight)
+            mbarrier_wait(Ring::full(ring.stage(-in_flight)), ring.parity(-in_flight));
         tile_copy(Ring::tile(ring.stage(0)), rows, stride, Ring::full(ring.stage(0)));
         ring.count++;
     };
-    /* Asks the L2 for this block's part of a layer's KV cache. */
-    auto fetch_cache = [&](int l) {
-#if __CUDA_ARCH__ >= 900
-        const Shared &s = *(const Shared *)memory;
-        if (lane_index() == 0 && l < LAYERS)
-            for (int item = s.first_item; item < s.last_item; item++) {
-                int groups = pos / GROUP + 1, head = item >> split_bits, split = item & ((1 << split_bits) - 1);
-                int first = (groups * split >> split_bits) * GROUP,
-                    last = min((groups * (split + 1) >> split_bits) * GROUP, pos);
-                size_t at = ((size_t)(l * KV_HEADS + head) * d.context + first) * HEAD_DIM;
-                if (first < last) {
-                    uint32_t bytes = (last - first) * HEAD_DIM * 2;
-                    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(d.k_cache + at),
-                                 "r"(bytes));
-                    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(d.v_cache + at),
-                                 "r"(bytes));
-                }
-            }
-#endif
-    };
-    if (d.ahead == 2)
-        fetch_cache(0);
+
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights &w = d.weights.layer[l];
-        if (d.ahead == 1)
-            fetch_cache(l);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < 2 * QKV_TILES; i++)
-                copy(w.q_proj + (size_t)(share * 2 * QKV_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN, d.depth);
+                copy(w.q_proj + (size_t)(share * 2 * QKV_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN, IN_FLIGHT);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < Q_DIM / HIDDEN; i++)
-                copy(w.o_proj + (size_t)share * TILE_ROWS * Q_DIM + i * HIDDEN, Q_DIM, d.depth);
-        if (d.ahead == 2)
-            fetch_cache(l + 1);
+                copy(w.o_proj + (size_t)share * TILE_ROWS * Q_DIM + i * HIDDEN, Q_DIM, IN_FLIGHT);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < MLP_TILES; i++) {
                 const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES + i) * TILE_ROWS * HIDDEN;
-                copy(gate, HIDDEN, d.depth);
-                copy(gate + (size_t)INTERMEDIATE * HIDDEN, HIDDEN, d.depth);
+                copy(gate, HIDDEN, IN_FLIGHT);
+                copy(gate + (size_t)INTERMEDIATE * HIDDEN, HIDDEN, IN_FLIGHT);
             }
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < INTERMEDIATE / HIDDEN; i++)
                 copy(w.down_proj + (size_t)share * TILE_ROWS * INTERMEDIATE + i * HIDDEN, INTERMEDIATE,
-                     d.depth);
+                     IN_FLIGHT);
     }
 #pragma unroll 1
     for (int batch = block; batch < HEAD_BATCHES; batch += blocks)
         for (int i = 0; i < 2 * HEAD_TILES; i++)
             copy(d.weights.embed + (size_t)(batch * 2 * HEAD_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN,
-                 d.head_depth);
+                 HEAD_IN_FLIGHT < STAGES ? (int)HEAD_IN_FLIGHT : STAGES - 1);
 }
 
 /* ---- matrix times vector ----
@@ -543,8 +545,8 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
 
 /* The residual stream times the norm's weights. The factor 1 / rms is left to the sums at the end. */
 __device__ __forceinline__ void
-receive_residual(Shared &s, uint32_t warp, const bf16 *norm, float *sum_squares, const Word *words, uint32_t epoch,
-                 const bf16 *embedding = nullptr)
+receive_residual(Shared &s, uint32_t warp, const bf16 *norm, float *sum_squares, const Word *words,
+                 uint32_t epoch, const bf16 *embedding = nullptr)
 {
     uint32_t lane = lane_index(), column = warp * 64 + 2 * lane;
     float2 n = unpack(*(const uint32_t *)(norm + column)), v;
@@ -691,8 +693,8 @@ struct KeyValue {
     uint4 k[4]; /* [i]: position g, dimensions 32 i + 8 q..; the mma's b */
     uint2 v[8]; /* [n]: position n, dimensions 4 lane.. */
 
-    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies past the context's end so far is read too: it
-     * is finite, and its weight will be 0. */
+    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies past the context's end so far
+     * is read too: it is finite, and its weight will be 0. */
     __device__ __forceinline__ void
     load(const bf16 *keys, const bf16 *values)
     {
@@ -752,17 +754,20 @@ receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm,
 }
 
 /* Attention of one kv head's two query heads over the positions of one split. */
-template <class Stamp>
 __device__ __forceinline__ void
-attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int item, int split_bits, int pos, uint32_t epoch)
+attend(const Decode &d, Shared &s, uint32_t warp, int layer, int item, int split_bits, int pos,
+       uint32_t epoch)
 {
     const uint32_t lane = lane_index(), g = lane / 4;
     const int splits = 1 << split_bits, head = item >> split_bits, split = item & (splits - 1);
-    const int groups = pos / GROUP + 1, first = groups * split >> split_bits, last = groups * (split + 1) >> split_bits;
+    const int groups = pos / GROUP + 1, first = groups * split >> split_bits,
+              last = groups * (split + 1) >> split_bits;
     const LayerWeights &w = d.weights.layer[layer];
     const uint32_t at = (uint32_t)(layer * KV_HEADS + head) * d.context * HEAD_DIM;
-    KeyValue kv = {}; /* set, because a load under a condition would keep its registers busy through all phases */
-    int group = first + (int)(warp + WARPS - 4) % WARPS; /* the four warps that receive q, k and v come last */
+    KeyValue kv =
+        {}; /* set, because a load under a condition would keep its registers busy through all phases */
+    int group =
+        first + (int)(warp + WARPS - 4) % WARPS; /* the four warps that receive q, k and v come last */
     auto load = [&] {
         const size_t from = at + group * GROUP * HEAD_DIM;
         if (group < last)
@@ -799,9 +804,7 @@ attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int it
         }
         load(); /* not earlier: the words would have come after it */
     }
-    stamp(1);
     consumers_sync();
-    stamp(2);
 
     /* Scores: queries are a's rows (row g is head g & 1; its second and third pair of columns are swapped, so
      * that four registers serve two products: rows 0-7 in the first, 8-15 in the second), keys b's columns,
@@ -850,7 +853,6 @@ attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int it
     }
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
-    stamp(3);
     s.o[warp][0][lane] = o0;
     s.o[warp][1][lane] = o1;
     if (lane % 4 == 0 && g < 2) {
@@ -858,7 +860,6 @@ attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int it
         s.sum[g][warp] = sum;
     }
     consumers_sync();
-    stamp(4);
     if (warp < 2) { /* one head each: the warps' results become the split's */
         float own = lane < WARPS ? s.max[warp][lane] : -INFINITY, top = warp_max(own);
         float weight = fast_exp2(own - top), total = warp_sum(lane < WARPS ? weight * s.sum[warp][lane] : 0);
@@ -921,8 +922,8 @@ k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int par
     }
     consumers_sync();
 
-    /* A block's batch is a line of 32 logits, read by 8 lanes: a warp searches a group four lines at a time. Lane % parts
-     * tells whose a logit is. */
+    /* A block's batch is a line of 32 logits, read by 8 lanes: a warp searches a group four lines at a time.
+     * Lane % parts tells whose a logit is. */
     const float bound = s.bound;
     for (int i = warp; i < s.groups; i += WARPS) {
         const int group = s.group[i], shift = __ffs(parts) - 1;
@@ -964,6 +965,26 @@ k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int par
 
 /* ---- the chain ---- */
 
+/* One phase of a layer: this block's shares of one matrix. receive() waits for the vector, with the first
+ * share's weights in registers by then; send(share, part) is warp 0's and has the partial sums of all warps.
+ */
+template <class Tiles, class Receive, class Send>
+__device__ __forceinline__ void
+phase(Shared &s, Ring &ring, int &turn, uint32_t warp, Receive receive, Send send)
+{
+#pragma unroll 1
+    for (int share = blockIdx.x; share < SHARES; share += gridDim.x, turn ^= 1) {
+        Tiles tiles;
+        tiles.load(ring, warp);
+        if (share == (int)blockIdx.x)
+            receive();
+        tiles.multiply(s, turn, warp);
+        consumers_sync();
+        if (warp == 0)
+            send(share, s.part[turn]);
+    }
+}
+
 template <bool PROFILE>
 __global__ void
 __launch_bounds__(DECODE_THREADS, 1)
@@ -991,7 +1012,7 @@ __launch_bounds__(DECODE_THREADS, 1)
     }
     __syncthreads();
     if (warp == WARPS) {
-        stream(d, ring, pos, split_bits);
+        stream(d);
         return;
     }
 
@@ -1008,82 +1029,58 @@ __launch_bounds__(DECODE_THREADS, 1)
             s.residual[share * 8 + thread] =
                 __bfloat162float(d.weights.embed[token * HIDDEN + share * 8 + thread]);
 
+    typedef const float(&Part)[WARPS][PART_ROWS];
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights &w = d.weights.layer[l];
+
         stamp(l, 0);
-        {
-#pragma unroll 1
-            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Rows<2 * QKV_TILES, 2, true> tiles;
-                tiles.load(ring, warp);
-                if (share == block) {
-                    receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : nullptr, epoch++,
-                                     d.weights.embed + token * HIDDEN);
-                    stamp(l, 1);
-                }
-                tiles.multiply(s, turn, warp);
-                consumers_sync();
-                if (warp == 0)
-                    send_qkv(s.part[turn], inverse_rms(s.sum_squares[0]), d.qkv + share * 16, epoch);
-            }
-        }
+        phase<Rows<2 * QKV_TILES, 2, true>>(
+            s, ring, turn, warp,
+            [&] {
+                receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : nullptr, epoch++,
+                                 d.weights.embed + token * HIDDEN);
+                stamp(l, 1);
+            },
+            [&](int share, Part part) {
+                send_qkv(part, inverse_rms(s.sum_squares[0]), d.qkv + share * 16, epoch);
+            });
         stamp(l, 2);
 #pragma unroll 1
         for (int item = s.first_item; item < s.last_item; item++)
-            attend(d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item, split_bits, pos, epoch);
+            attend(d, s, warp, l, item, split_bits, pos, epoch);
         stamp(l, 3);
-        {
-#pragma unroll 1
-            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Rows<1, O_SLICE / 32, false> tiles;
-                tiles.load(ring, warp);
-                if (share == block) {
-                    receive_attention(s, warp, d.attention, 1 << split_bits, epoch);
-                    stamp(l, 4);
-                }
-                tiles.multiply(s, turn, warp);
-                consumers_sync();
-                if (warp == 0)
-                    send_residual(s.part[turn], s.residual + share * 8, d.mid + share * 4, epoch);
-            }
-        }
+        phase<Rows<1, O_SLICE / 32, false>>(
+            s, ring, turn, warp,
+            [&] {
+                receive_attention(s, warp, d.attention, 1 << split_bits, epoch);
+                stamp(l, 4);
+            },
+            [&](int share, Part part) {
+                send_residual(part, s.residual + share * 8, d.mid + share * 4, epoch);
+            });
         stamp(l, 5);
-        {
-#pragma unroll 1
-            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Rows<2 * MLP_TILES, 2, true> tiles;
-                tiles.load(ring, warp);
-                if (share == block) {
-                    stamp(l, 6);
-                    receive_residual(s, warp, w.post_norm, s.sum_squares[1], d.mid, epoch);
-                    stamp(l, 7);
-                }
-                tiles.multiply(s, turn, warp);
-                consumers_sync();
-                if (warp == 0)
-                    send_hidden(s.part[turn], inverse_rms(s.sum_squares[1]),
-                                d.hidden + share * (8 * MLP_TILES / H_PER_WORD), epoch);
-            }
-        }
-        stamp(l, 8);
-        {
-#pragma unroll 1
-            for (int share = block; share < SHARES; share += blocks, turn ^= 1) {
-                Rows<1, DOWN_SLICE / 32, false> tiles;
-                tiles.load(ring, warp);
-                if (share == block) {
-                    stamp(l, 9);
-                    receive_hidden(s, warp, d.hidden, epoch);
-                    stamp(l, 10);
-                }
-                tiles.multiply(s, turn, warp);
-                consumers_sync();
-                if (warp == 0)
-                    send_residual(s.part[turn], s.residual + share * 8, d.out + share * 4, epoch);
-            }
-        }
-        stamp(l, 11);
+        phase<Rows<2 * MLP_TILES, 2, true>>(
+            s, ring, turn, warp,
+            [&] {
+                receive_residual(s, warp, w.post_norm, s.sum_squares[1], d.mid, epoch);
+                stamp(l, 6);
+            },
+            [&](int share, Part part) {
+                send_hidden(part, inverse_rms(s.sum_squares[1]),
+                            d.hidden + share * (8 * MLP_TILES / H_PER_WORD), epoch);
+            });
+        stamp(l, 7);
+        phase<Rows<1, DOWN_SLICE / 32, false>>(
+            s, ring, turn, warp,
+            [&] {
+                receive_hidden(s, warp, d.hidden, epoch);
+                stamp(l, 8);
+            },
+            [&](int share, Part part) {
+                send_residual(part, s.residual + share * 8, d.out + share * 4, epoch);
+            });
+        stamp(l, 9);
     }
 
     stamp(LAYERS, 0);
@@ -1148,14 +1145,11 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     d->maxima = p, p += MAX_GROUPS;
     d->logits = (float *)p;
     d->epoch = 1;
-    d->depth = 2, d->group_limit = 32, d->ahead = 0, d->cooperative = 1;
     if ((e = cudaGetDevice(&device)) || (e = cudaFuncGetAttributes(&attributes, kernel[0])) ||
         (e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) ||
         (e = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
         return fail("preparing to decode: %s", cudaGetErrorString(e));
-    d->stages = attributes.ptxVersion >= 90 ? STAGES_90 : STAGES_80;
-    d->head_depth = d->stages > 8 ? 8 : d->stages - 1;
-    d->shared_bytes = RING_OFFSET + d->stages * TILE_BYTES;
+    d->shared_bytes = RING_OFFSET + (attributes.ptxVersion >= 90 ? STAGES_90 : STAGES_80) * TILE_BYTES;
     if (d->shared_bytes > available)
         return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
                     available, d->shared_bytes);
@@ -1188,7 +1182,7 @@ static inline int
 decode_split_bits(const Decode *d, int pos)
 {
     int groups = pos / GROUP + 1, bits = 0;
-    while (1 << bits < MAX_SPLITS && groups > d->group_limit << bits)
+    while (1 << bits < MAX_SPLITS && groups > SPLIT_GROUPS << bits)
         bits++;
     while (bits > 0 && KV_HEADS << bits > d->blocks)
         bits--;
@@ -1206,14 +1200,72 @@ decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
     cudaError_t e;
 
     d->epoch += LAYERS + 1;
-    if (d->cooperative)
-        e = cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes,
-                                        stream);
-    else
-        e = cudaLaunchKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes, stream);
+    e = cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(DECODE_THREADS), args, d->shared_bytes,
+                                    stream);
     return e ? fail("starting the decode kernel (%d blocks, %d bytes of shared memory): %s", d->blocks,
                     d->shared_bytes, cudaGetErrorString(e))
              : NULL;
+}
+
+/* Prints where the time of one token at position pos goes, from clocks read inside the kernel: milliseconds
+ * of all layers, microseconds of one, both the mean over the blocks. A wait is for other blocks' words, but
+ * also for the weights that come first. */
+static inline const char *
+decode_profile(Decode *d, int pos, cudaStream_t stream)
+{
+    static const struct {
+        const char *name;
+        int from, to;
+    } row[] = {{"q, k, v: wait", 0, 1},      {"q, k, v: multiply", 1, 2},
+               {"attention", 2, 3},          {"o: wait", 3, 4},
+               {"o: multiply", 4, 5},        {"gate, up: wait", 5, 6},
+               {"gate, up: multiply", 6, 7}, {"down: wait", 7, 8},
+               {"down: multiply", 8, 9}};
+    static const char *const last[] = {"head: wait", "head: multiply", "k best"};
+    const size_t block_stamps = (LAYERS + 1) * STAMPS, count = d->blocks * block_stamps;
+    long long *stamps = (long long *)calloc(count, sizeof *stamps), *at;
+    const char *error = NULL;
+    int khz, device;
+    cudaError_t e;
+
+    if (stamps == NULL)
+        return fail("profiling: no memory for %zu clock readings", count);
+    if (!(e = cudaGetDevice(&device)) && !(e = cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device)) &&
+        !(e = cudaMalloc((void **)&d->stamps, count * sizeof *stamps))) {
+        for (int i = 0; i < 3 && error == NULL; i++)
+            error = decode_launch(d, 0, pos, DEFAULT_TOP_K, stream);
+        if (error == NULL)
+            e = cudaMemcpyAsync(stamps, d->stamps, count * sizeof *stamps, cudaMemcpyDeviceToHost, stream);
+        if (error == NULL && !e)
+            e = cudaStreamSynchronize(stream);
+        cudaFree(d->stamps);
+    }
+    d->stamps = NULL;
+    if (error == NULL && e)
+        error = fail("profiling: %s", cudaGetErrorString(e));
+    if (error == NULL) {
+        const double ms = 1.0 / khz / d->blocks;
+        printf("%-22s %9s %9s\n", "phase", "ms", "us/layer");
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+            double sum = 0;
+            for (int b = 0; b < d->blocks; b++)
+                for (int l = 0; l < LAYERS; l++) {
+                    at = stamps + b * block_stamps + l * STAMPS;
+                    sum += (double)(at[row[i].to] - at[row[i].from]);
+                }
+            printf("%-22s %9.4f %9.2f\n", row[i].name, sum * ms, sum * ms * 1e3 / LAYERS);
+        }
+        for (int i = 0; i < 3; i++) {
+            double sum = 0;
+            for (int b = 0; b < d->blocks; b++) {
+                at = stamps + b * block_stamps + LAYERS * STAMPS;
+                sum += (double)(at[i + 1] - at[i]);
+            }
+            printf("%-22s %9.4f %9s\n", last[i], sum * ms, "-");
+        }
+    }
+    free(stamps);
+    return error;
 }
 
 #endif

@@ -271,7 +271,7 @@ model_plan(Model *m, uintptr_t base)
     end[PART_WEIGHTS] = at;
 
     m->k_cache = (bf16 *)model_take(&at, cache);
-    m->v_cache = (bf16 *)model_take(&at, cache);
+    m->v_cache = (bf16 *)model_take(&at, cache + DECODE_CACHE_SLACK);
     end[PART_CACHE] = at;
 
     m->rope = (float2 *)model_take(&at, (size_t)m->context * (HEAD_DIM / 2) * sizeof(float2));
@@ -512,6 +512,8 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
     TRY(cublasSetStream(m->cublas, m->stream));
     TRY(cublasSetWorkspace(m->cublas, m->workspace, MODEL_WORKSPACE));
     TRY(model_upload(m, file));
+    TRY(cudaMemset(m->k_cache, 0,
+                   (char *)m->rope - (char *)m->k_cache)); /* finite, as decode_open wants it */
     TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context, m->decode_workspace,
                     0));
     TRY(cudaDeviceSynchronize()); /* the workspace is cleared on another stream */
@@ -622,14 +624,9 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 static inline const char *
 model_run(Model *m, int token, int pos, int k)
 {
-    const char *error = decode_launch(&m->decode, token, pos, k, m->stream);
-
-    if (error == NULL && k > 0)
-        error = decode_wait(&m->decode, m->stream);
-    if (error != NULL)
-        TRY(cudaStreamSynchronize(m->stream)); /* a lost card is named */
-    (void)cudaGetLastError(); /* decode_wait was told "not ready", which the next launch would report */
-    return error;
+    TRY(decode_launch(&m->decode, token, pos, k, m->stream));
+    TRY(cudaStreamSynchronize(m->stream));
+    return NULL;
 }
 
 static inline const char *
@@ -696,42 +693,15 @@ model_bandwidth(void *engine, double *bytes_per_second)
     return error;
 }
 
-/* Milliseconds of the decode of one token on the card, its k best included. */
-static inline const char *
-model_time_decode(Model *m, int pos, cudaEvent_t begin, cudaEvent_t end, float *ms)
-{
-    const int warm = 3;
-
-    for (int i = 0; i <= warm; i++) {
-        TRY(cudaEventRecord(begin, m->stream));
-        TRY(decode_launch(&m->decode, 0, pos, DEFAULT_TOP_K, m->stream));
-        TRY(cudaEventRecord(end, m->stream));
-        TRY(cudaEventSynchronize(end));
-        TRY(cudaEventElapsedTime(ms, begin, end));
-    }
-    return NULL;
-}
-
-/* Prints a table of the milliseconds of each operation in the decode of one token at position pos: there is
- * one. */
+/* Prints where the time of the decode of one token at position pos goes. */
 static inline const char *
 model_profile(void *engine, int pos)
 {
     Model *m = (Model *)engine;
-    cudaEvent_t begin, end;
-    const char *error;
     int token = 0;
-    float ms;
 
     TRY(model_check(m, &token, 1, pos));
-    TRY(cudaEventCreate(&begin));
-    TRY(cudaEventCreate(&end));
-    error = model_time_decode(m, pos, begin, end, &ms);
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
-    if (error == NULL)
-        printf("%-26s %10s\n%-26s %10.4f\n", "operation", "ms", "decode kernel", ms);
-    return error;
+    return decode_profile(&m->decode, pos, m->stream);
 }
 
 static const Engine model_engine = {"gpu",        model_probe, model_open,      model_prefill,

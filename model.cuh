@@ -618,20 +618,6 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
-/* Runs one token: its logits go to m->decode.logits and the k best, unless k is 0, to m->decode.result. */
-static inline const char *
-model_run(Model *m, int token, int pos, int k)
-{
-    const char *error = decode_launch(&m->decode, token, pos, k, m->stream);
-
-    if (error == NULL && k > 0)
-        error = decode_wait(&m->decode, m->stream);
-    if (error != NULL)
-        TRY(cudaStreamSynchronize(m->stream)); /* a lost card is named */
-    (void)cudaGetLastError(); /* decode_wait was told "not ready", which the next launch would report */
-    return error;
-}
-
 static inline const char *
 model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
@@ -641,10 +627,13 @@ model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
     TRY(model_check(m, &token, 1, pos));
     if (k < 0 || k > VOCAB)
         return fail("%d candidates: the model has %d", k, (int)VOCAB);
-    TRY(model_run(m, token, pos, few));
-    if (few > 0 && m->decode.result->found == few) {
-        memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
-        return NULL;
+    TRY(decode_launch(&m->decode, token, pos, few, m->stream));
+    if (few > 0) {
+        TRY(cudaStreamSynchronize(m->stream));
+        if (m->decode.result->found == few) {
+            memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
+            return NULL;
+        }
     }
 
     /* Many, or so many equal ones that the kernel gave up: sort them all. */

@@ -623,17 +623,19 @@ model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
     int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
+    const char *error;
 
     TRY(model_check(m, &token, 1, pos));
     if (k < 0 || k > VOCAB)
         return fail("%d candidates: the model has %d", k, (int)VOCAB);
-    TRY(decode_launch(&m->decode, token, pos, few, m->stream));
-    if (few > 0) {
-        TRY(cudaStreamSynchronize(m->stream));
-        if (m->decode.result->found == few) {
-            memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
-            return NULL;
-        }
+    error = decode_launch(&m->decode, token, pos, few, m->stream);
+    if (error != NULL || few > 0)
+        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
+    if (error != NULL)
+        return error;
+    if (few > 0 && m->decode.result->found == few) {
+        memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
+        return NULL;
     }
 
     /* Many, or so many equal ones that the kernel gave up: sort them all. */

@@ -620,25 +620,21 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
-/* Runs one token: its logits go to m->decode.logits and the k best, unless k is 0, to m->decode.result. */
-static inline const char *
-model_run(Model *m, int token, int pos, int k)
-{
-    TRY(decode_launch(&m->decode, token, pos, k, m->stream));
-    TRY(cudaStreamSynchronize(m->stream));
-    return NULL;
-}
-
 static inline const char *
 model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
     int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
+    const char *error;
 
     TRY(model_check(m, &token, 1, pos));
     if (k < 0 || k > VOCAB)
         return fail("%d candidates: the model has %d", k, (int)VOCAB);
-    TRY(model_run(m, token, pos, few));
+    error = decode_launch(&m->decode, token, pos, few, m->stream);
+    if (error != NULL || few > 0)
+        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
+    if (error != NULL)
+        return error;
     if (few > 0 && m->decode.result->found == few) {
         memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
         return NULL;

@@ -87,7 +87,6 @@ typedef uint4 Word;
 struct DecodeResult {
     Candidate best[DECODE_MAX_K]; /* best first */
     int found;                    /* how many of them; fewer than asked for: sort the logits instead */
-    uint32_t epoch;               /* written last: the launch it belongs to */
 };
 
 struct Decode {
@@ -205,6 +204,22 @@ warp_sum(float v)
     return v;
 }
 
+__device__ __forceinline__ float
+warp_max(float v)
+{
+#pragma unroll
+    for (int m = 16; m; m >>= 1)
+        v = fmaxf(v, __shfl_xor_sync(~0u, v, m));
+    return v;
+}
+
+__device__ __forceinline__ float
+fast_exp2(float x)
+{
+    asm("ex2.approx.ftz.f32 %0, %0;" : "+f"(x));
+    return x;
+}
+
 __device__ __forceinline__ Word
 word_load(const Word *p)
 {
@@ -237,16 +252,16 @@ word_send(Word *p, uint32_t x, uint32_t y, uint32_t z, uint32_t epoch)
 
 /* The thread's place, read again at each use: the compiler would otherwise keep every address that it can
  * work out beforehand through all layers, and spill them. */
-__device__ __forceinline__ int
+__device__ __forceinline__ uint32_t
 lane_index(void)
 {
-    int i;
+    uint32_t i;
     asm volatile("mov.u32 %0, %%laneid;" : "=r"(i));
     return i;
 }
 
 /* The same for all lanes, and the compiler can tell. */
-__device__ __forceinline__ int
+__device__ __forceinline__ uint32_t
 warp_index(void)
 {
     return __shfl_sync(~0u, threadIdx.x / 32, 0);
@@ -285,25 +300,21 @@ extern __shared__ __align__(128) char memory[]; /* Shared, then the tiles */
 
 enum { RING_OFFSET = (sizeof(Shared) + 127) / 128 * 128 };
 
-/* A position in the ring; the stream and every warp of the chain have their own. */
+/* A position in the ring, counted in tiles from the start; the stream and every warp of the chain have their own. */
 struct Ring {
-    int stage;
-    uint32_t parity;
+    uint32_t count;
 
-    /* Stage and parity of the i-th tile from here. */
+    /* Stage of the i-th tile from here, and the parity of its turn around the ring. */
     __device__ __forceinline__ int
-    at(int i, uint32_t *p) const
+    stage(uint32_t i) const
     {
-        int s = stage + i;
-        bool wraps = s >= STAGES;
-        *p = wraps ? parity ^ 1 : parity;
-        return wraps ? s - STAGES : s;
+        return (count + i) % STAGES;
     }
 
-    __device__ __forceinline__ void
-    advance(int n)
+    __device__ __forceinline__ uint32_t
+    parity(uint32_t i) const
     {
-        stage = at(n, &parity);
+        return (count + i) / STAGES % 2;
     }
 
     static __device__ __forceinline__ char *
@@ -328,22 +339,19 @@ struct Ring {
     __device__ __forceinline__ const char *
     wait(int i) const
     {
-        uint32_t p;
-        int s = at(i, &p);
-        mbarrier_wait(full(s), p);
-        return tile(s);
+        mbarrier_wait(full(stage(i)), parity(i));
+        return tile(stage(i));
     }
 
     /* Gives the next n tiles back to be filled again. */
     __device__ __forceinline__ void
-    release(int n)
+    release(uint32_t n)
     {
-        uint32_t p;
-        int lane = lane_index();
+        uint32_t lane = lane_index();
         __syncwarp();
         if (lane < n)
-            mbarrier_arrive(empty(at(lane, &p)));
-        advance(n);
+            mbarrier_arrive(empty(stage(lane)));
+        count += n;
     }
 };
 
@@ -351,7 +359,7 @@ struct Ring {
 __device__ __forceinline__ void
 tile_copy(char *tile, const bf16 *rows, int stride, uint64_t *full)
 {
-    int lane = lane_index();
+    uint32_t lane = lane_index();
 #if __CUDA_ARCH__ >= 900
     if (lane == 0)
         asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(full)),
@@ -381,21 +389,17 @@ tile_copy(char *tile, const bf16 *rows, int stride, uint64_t *full)
 /* The stream: all of this block's tiles in the order in which the chain takes them. At most `depth` tiles are
  * in flight, because more only queue in front of the exchanges' words. */
 __device__ void
-stream(const Decode &d, Ring ring, int pos, int splits)
+stream(const Decode &d, Ring ring, int pos, int split_bits)
 {
-    int block = blockIdx.x, blocks = gridDim.x, issued = 0;
+    int block = blockIdx.x, blocks = gridDim.x;
 
-    auto copy = [&](const bf16 *rows, int stride, int depth) {
-        uint32_t p;
-        if (issued >= STAGES)
-            mbarrier_wait(Ring::empty(ring.stage), ring.parity ^ 1);
-        if (issued >= depth) {
-            int s = ring.at(STAGES - depth, &p); /* where the stream was `depth` tiles ago */
-            mbarrier_wait(Ring::full(s), p ^ 1);
-        }
-        tile_copy(Ring::tile(ring.stage), rows, stride, Ring::full(ring.stage));
-        issued++;
-        ring.advance(1);
+    auto copy = [&](const bf16 *rows, int stride, uint32_t depth) {
+        if (ring.count >= STAGES)
+            mbarrier_wait(Ring::empty(ring.stage(0)), ring.parity(STAGES));
+        if (ring.count >= depth)
+            mbarrier_wait(Ring::full(ring.stage(-depth)), ring.parity(-depth));
+        tile_copy(Ring::tile(ring.stage(0)), rows, stride, Ring::full(ring.stage(0)));
+        ring.count++;
     };
     /* Asks the L2 for this block's part of a layer's KV cache. */
     auto fetch_cache = [&](int l) {
@@ -403,9 +407,9 @@ stream(const Decode &d, Ring ring, int pos, int splits)
         const Shared &s = *(const Shared *)memory;
         if (lane_index() == 0 && l < LAYERS)
             for (int item = s.first_item; item < s.last_item; item++) {
-                int groups = pos / GROUP + 1, head = item / splits, split = item % splits;
-                int first = groups * split / splits * GROUP,
-                    last = min(groups * (split + 1) / splits * GROUP, pos);
+                int groups = pos / GROUP + 1, head = item >> split_bits, split = item & ((1 << split_bits) - 1);
+                int first = (groups * split >> split_bits) * GROUP,
+                    last = min((groups * (split + 1) >> split_bits) * GROUP, pos);
                 size_t at = ((size_t)(l * KV_HEADS + head) * d.context + first) * HEAD_DIM;
                 if (first < last) {
                     uint32_t bytes = (last - first) * HEAD_DIM * 2;
@@ -463,8 +467,8 @@ stream(const Decode &d, Ring ring, int pos, int splits)
  * at (g, 0) and (g + 8, 1). Columns 2 and 3 do the same for what rounding to bf16 took from the vector. */
 
 /* The place of a pair of columns (2i, 2i + 1) in b's order: column 0 of b, then column 1. */
-__device__ __forceinline__ int
-operand_place(int i)
+__device__ __forceinline__ uint32_t
+operand_place(uint32_t i)
 {
     return i / 16 * 16 + i % 2 * 8 + i % 16 / 4 * 2 + i % 4 / 2;
 }
@@ -478,9 +482,9 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
     uint4 a[TILES][CHUNKS];
 
     __device__ __forceinline__ void
-    load(Ring &ring, int warp)
+    load(Ring &ring, uint32_t warp)
     {
-        int lane = lane_index(), offset = lane / 4 * TILE_STRIDE + lane % 4 * 16;
+        uint32_t lane = lane_index(), offset = lane / 4 * TILE_STRIDE + lane % 4 * 16;
         if (WIDTH == 1) {
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
@@ -498,11 +502,11 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
                 tile[j] = ring.wait(j);
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++) {
-                int column = warp * SLICE + 32 * i;
+                uint32_t column = warp * SLICE + 32 * i;
                 const char *p = tile[0];
 #pragma unroll
                 for (int j = 1; j < WIDTH; j++)
-                    if (column >= j * HIDDEN)
+                    if (column >= (uint32_t)(j * HIDDEN))
                         p = tile[j];
                 a[0][i] = *(const uint4 *)(p + column % HIDDEN * 2 + offset);
             }
@@ -511,26 +515,22 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
     }
 
     __device__ __forceinline__ void
-    multiply(Shared &s, int turn, int warp) const
+    multiply(Shared &s, int turn, uint32_t warp) const
     {
-        const int lane = lane_index(), g = lane / 4, q = lane % 4;
+        const uint32_t lane = lane_index(), g = lane / 4, q = lane % 4;
         const uint32_t *x = s.activation[warp] + (LOW && g & 2 ? SLICE / 2 : 0) + (g & 1) * 8 + q * 2;
-        float c[TILES][TILES == 1 ? 2 : 1][4] = {};
         uint2 b[CHUNKS];
 
 #pragma unroll
         for (int i = 0; i < CHUNKS; i++)
             b[i] = *(const uint2 *)(x + 16 * i);
 #pragma unroll
-        for (int t = 0; t < TILES; t++)
+        for (int t = 0; t < TILES; t++) {
+            float c[2][4] = {};
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++)
-                mma(c[t][TILES == 1 ? i % 2 : 0], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
-#pragma unroll
-        for (int t = 0; t < TILES; t++) {
-            float v = c[t][0][0] + c[t][0][3];
-            if (TILES == 1)
-                v += c[t][1][0] + c[t][1][3];
+                mma(c[TILES == 1 ? i % 2 : 0], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
+            float v = c[0][0] + c[0][3] + (c[1][0] + c[1][3]);
             if (LOW)
                 v += __shfl_xor_sync(~0u, v, 1);
             if (q == 0)
@@ -543,10 +543,10 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
 
 /* The residual stream times the norm's weights. The factor 1 / rms is left to the sums at the end. */
 __device__ __forceinline__ void
-receive_residual(Shared &s, int warp, const bf16 *norm, float *sum_squares, const Word *words, uint32_t epoch,
+receive_residual(Shared &s, uint32_t warp, const bf16 *norm, float *sum_squares, const Word *words, uint32_t epoch,
                  const bf16 *embedding = nullptr)
 {
-    int lane = lane_index(), column = warp * 64 + 2 * lane;
+    uint32_t lane = lane_index(), column = warp * 64 + 2 * lane;
     float2 n = unpack(*(const uint32_t *)(norm + column)), v;
     if (words) {
         Word t = word_wait(words + warp * 32 + lane, epoch);
@@ -567,10 +567,10 @@ receive_residual(Shared &s, int warp, const bf16 *norm, float *sum_squares, cons
 
 /* One head of attention's output: the splits' results weighed by their softmax' denominators. */
 __device__ __forceinline__ void
-receive_attention(Shared &s, int warp, const Word *words, int splits, uint32_t epoch)
+receive_attention(Shared &s, uint32_t warp, const Word *words, int splits, uint32_t epoch)
 {
     enum { BATCH = 4 }; /* words in flight */
-    int lane = lane_index();
+    uint32_t lane = lane_index();
     float top = -INFINITY, total = 0, o[4] = {};
 
     words += warp * MAX_SPLITS * 32 + lane;
@@ -589,7 +589,7 @@ receive_attention(Shared &s, int warp, const Word *words, int splits, uint32_t e
                     v[i] = word_load(words + (first + i) * 32);
                 max = fmaxf(max, __uint_as_float(v[i].z));
             }
-        float shrink = exp2f(top - max);
+        float shrink = fast_exp2(top - max);
         top = max;
         total *= shrink;
 #pragma unroll
@@ -598,22 +598,22 @@ receive_attention(Shared &s, int warp, const Word *words, int splits, uint32_t e
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
             if (first + i < splits) {
-                float e = exp2f(__uint_as_float(v[i].z) - max);
+                float e = fast_exp2(__uint_as_float(v[i].z) - max);
                 float2 a = unpack(v[i].x), b = unpack(v[i].y);
                 total += e;
                 o[0] += e * a.x, o[1] += e * a.y, o[2] += e * b.x, o[3] += e * b.y;
             }
     }
-    float r = 1 / total;
+    float r = __fdividef(1, total);
     s.activation[warp][operand_place(2 * lane)] = pack(o[0] * r, o[1] * r);
     s.activation[warp][operand_place(2 * lane + 1)] = pack(o[2] * r, o[3] * r);
     __syncwarp();
 }
 
 __device__ __forceinline__ void
-receive_hidden(Shared &s, int warp, const Word *words, uint32_t epoch)
+receive_hidden(Shared &s, uint32_t warp, const Word *words, uint32_t epoch)
 {
-    int lane = lane_index();
+    uint32_t lane = lane_index();
     Word v = word_wait(words + warp * 32 + lane, epoch);
     const uint32_t pair[3] = {v.x, v.y, v.z};
 #pragma unroll
@@ -647,7 +647,7 @@ inverse_rms(const float (&sum_squares)[WARPS])
 __device__ __forceinline__ void
 send_qkv(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
 {
-    int lane = lane_index();
+    uint32_t lane = lane_index();
     float v = row_sum(part, lane) * scale, next = __shfl_xor_sync(~0u, v, 1);
     if (lane % 2 == 0)
         word_send(words + lane / 2, __float_as_uint(v), __float_as_uint(next), 0, epoch);
@@ -656,9 +656,9 @@ send_qkv(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32
 __device__ __forceinline__ void
 send_hidden(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
 {
-    int lane = lane_index(), row = lane < 8 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
+    uint32_t lane = lane_index(), row = lane < 8 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
     float gate = row_sum(part, row) * scale, up = row_sum(part, row + 8) * scale;
-    float h = gate / (1 + __expf(-gate)) * up, v[6] = {};
+    float h = __fdividef(gate, 1 + __expf(-gate)) * up, v[6] = {};
 #pragma unroll
     for (int i = 0; i < H_PER_WORD; i++)
         v[i] = __shfl_sync(~0u, h, lane * H_PER_WORD + i);
@@ -669,7 +669,7 @@ send_hidden(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uin
 __device__ __forceinline__ void
 send_residual(const float (&part)[WARPS][PART_ROWS], float *residual, Word *words, uint32_t epoch)
 {
-    int lane = lane_index(), row = lane % 8;
+    uint32_t lane = lane_index(), row = lane % 8;
     float v = 0;
 #pragma unroll
     for (int w = 0; w < WARPS; w += 4)
@@ -691,28 +691,28 @@ struct KeyValue {
     uint4 k[4]; /* [i]: position g, dimensions 32 i + 8 q..; the mma's b */
     uint2 v[8]; /* [n]: position n, dimensions 4 lane.. */
 
-    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies at or past `end` becomes zero.
-     */
+    /* keys, values: (positions, HEAD_DIM), from this group's first. What lies past the context's end so far is read too: it
+     * is finite, and its weight will be 0. */
     __device__ __forceinline__ void
-    load(const bf16 *keys, const bf16 *values, int end)
+    load(const bf16 *keys, const bf16 *values)
     {
-        const int lane = lane_index(), g = lane / 4;
-        keys += g * HEAD_DIM + lane % 4 * 8;
+        const uint32_t lane = lane_index();
+        keys += lane / 4 * HEAD_DIM + lane % 4 * 8;
         values += lane * 4;
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            k[i] = g < end ? *(const uint4 *)(keys + 32 * i) : make_uint4(0, 0, 0, 0);
+            k[i] = *(const uint4 *)(keys + 32 * i);
 #pragma unroll
         for (int n = 0; n < 8; n++)
-            v[n] = n < end ? *(const uint2 *)(values + n * HEAD_DIM) : make_uint2(0, 0);
+            v[n] = *(const uint2 *)(values + n * HEAD_DIM);
     }
 
     /* Puts this token's own key and value in, at position `at` of the group. */
     __device__ __forceinline__ void
     patch(const bf16 *key, const bf16 *value, int at)
     {
-        const int lane = lane_index();
-        if (lane / 4 == at)
+        const uint32_t lane = lane_index();
+        if (lane / 4 == (uint32_t)at)
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 k[i] = *(const uint4 *)(key + 32 * i + lane % 4 * 8);
@@ -728,7 +728,7 @@ struct KeyValue {
 __device__ __forceinline__ void
 receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm, const float2 *table)
 {
-    int lane = lane_index();
+    uint32_t lane = lane_index();
     const float4 rope = *(const float4 *)(table + 2 * lane);
     float2 n0 = make_float2(1, 1), n1 = n0;
     if (norm) {
@@ -754,21 +754,24 @@ receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm,
 /* Attention of one kv head's two query heads over the positions of one split. */
 template <class Stamp>
 __device__ __forceinline__ void
-attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, int split, int splits, int pos,
-       uint32_t epoch)
+attend(const Decode &d, Shared &s, uint32_t warp, Stamp stamp, int layer, int item, int split_bits, int pos, uint32_t epoch)
 {
-    const int lane = lane_index(), g = lane / 4;
-    const int groups = pos / GROUP + 1, first = groups * split / splits, last = groups * (split + 1) / splits;
+    const uint32_t lane = lane_index(), g = lane / 4;
+    const int splits = 1 << split_bits, head = item >> split_bits, split = item & (splits - 1);
+    const int groups = pos / GROUP + 1, first = groups * split >> split_bits, last = groups * (split + 1) >> split_bits;
     const LayerWeights &w = d.weights.layer[layer];
     const uint32_t at = (uint32_t)(layer * KV_HEADS + head) * d.context * HEAD_DIM;
-    KeyValue kv;
-    int group = first + warp;
+    KeyValue kv = {}; /* set, because a load under a condition would keep its registers busy through all phases */
+    int group = first + (int)(warp + WARPS - 4) % WARPS; /* the four warps that receive q, k and v come last */
+    auto load = [&] {
+        const size_t from = at + group * GROUP * HEAD_DIM;
+        if (group < last)
+            kv.load(d.k_cache + from, d.v_cache + from);
+    };
 
-    if (group < last) /* the earlier positions do not depend on this token: fetch them before its q arrives */
-        kv.load(d.k_cache + at + group * GROUP * HEAD_DIM, d.v_cache + at + group * GROUP * HEAD_DIM,
-                pos - group * GROUP);
-
-    if (warp < 4) {
+    if (warp >= 4) /* earlier positions do not depend on this token: fetch them before its q arrives */
+        load();
+    else {
         float v[4];
         const Word *words = d.qkv + (warp < 2 ? (2 * head + warp) * (HEAD_DIM / 2)
                                               : Q_DIM / 2 + (warp - 2) * KV_DIM / 2 + head * (HEAD_DIM / 2));
@@ -794,6 +797,7 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
                     *(uint32_t *)&cache[64 * i + 2 * lane] = x;
             }
         }
+        load(); /* not earlier: the words would have come after it */
     }
     stamp(1);
     consumers_sync();
@@ -806,7 +810,7 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
     float4 o0 = make_float4(0, 0, 0, 0), o1 = o0;
     float max = -INFINITY, sum = 0;
 #pragma unroll 1
-    for (; group < last; group += WARPS) {
+    while (group < last) {
         float c[2][4] = {};
         if (group == pos / GROUP)
             kv.patch(s.k, s.v, pos % GROUP);
@@ -825,10 +829,10 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
         float top = fmaxf(max, fmaxf(p0, p1));
         top = fmaxf(top, __shfl_xor_sync(~0u, top, 1));
         top = fmaxf(top, __shfl_xor_sync(~0u, top, 2));
-        float shrink = exp2f(max - top);
+        float shrink = fast_exp2(max - top);
         max = top;
-        p0 = exp2f(p0 - top);
-        p1 = exp2f(p1 - top);
+        p0 = fast_exp2(p0 - top);
+        p1 = fast_exp2(p1 - top);
         sum = sum * shrink + (p0 + p1);
         float shrink0 = __shfl_sync(~0u, shrink, 0), shrink1 = __shfl_sync(~0u, shrink, 4);
         o0.x *= shrink0, o0.y *= shrink0, o0.z *= shrink0, o0.w *= shrink0;
@@ -841,9 +845,8 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
             o0.x += a * x.x, o0.y += a * x.y, o0.z += a * y.x, o0.w += a * y.y;
             o1.x += b * x.x, o1.y += b * x.y, o1.z += b * y.x, o1.w += b * y.y;
         }
-        int next = (group + WARPS) * GROUP;
-        if (group + WARPS < last)
-            kv.load(d.k_cache + at + next * HEAD_DIM, d.v_cache + at + next * HEAD_DIM, pos - next);
+        group += WARPS;
+        load();
     }
     sum += __shfl_xor_sync(~0u, sum, 1);
     sum += __shfl_xor_sync(~0u, sum, 2);
@@ -857,21 +860,18 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
     consumers_sync();
     stamp(4);
     if (warp < 2) { /* one head each: the warps' results become the split's */
-        float top = -INFINITY, total = 0;
+        float own = lane < WARPS ? s.max[warp][lane] : -INFINITY, top = warp_max(own);
+        float weight = fast_exp2(own - top), total = warp_sum(lane < WARPS ? weight * s.sum[warp][lane] : 0);
         float4 v = make_float4(0, 0, 0, 0);
-#pragma unroll
-        for (int i = 0; i < WARPS; i++)
-            top = fmaxf(top, s.max[warp][i]);
-#pragma unroll 4
+#pragma unroll 8
         for (int i = 0; i < WARPS; i++) {
-            float weight = exp2f(s.max[warp][i] - top);
+            float e = __shfl_sync(~0u, weight, i);
             float4 t = s.o[i][warp][lane];
-            total += weight * s.sum[warp][i];
-            v.x += weight * t.x, v.y += weight * t.y, v.z += weight * t.z, v.w += weight * t.w;
+            v.x += e * t.x, v.y += e * t.y, v.z += e * t.z, v.w += e * t.w;
         }
-        float r = 1 / total;
+        float r = __fdividef(1, total);
         word_send(d.attention + ((2 * head + warp) * MAX_SPLITS + split) * 32 + lane, pack(v.x * r, v.y * r),
-                  pack(v.z * r, v.w * r), __float_as_uint(top + log2f(total)), epoch);
+                  pack(v.z * r, v.w * r), __float_as_uint(top + __log2f(total)), epoch);
     }
 }
 
@@ -881,10 +881,11 @@ attend(const Decode &d, Shared &s, int warp, Stamp stamp, int layer, int head, i
  * a bound: the k best logits are not below it, and groups whose maximum is below it need no search. Block 0
  * does the rest. */
 __device__ void
-k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, uint32_t epoch)
+k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int parts, uint32_t epoch)
 {
     enum { CANDIDATES = sizeof(s.candidate) / sizeof(s.candidate[0]) };
-    const int thread = threadIdx.x, lane = lane_index(), blocks = gridDim.x, n = blocks * parts;
+    const int thread = threadIdx.x, blocks = gridDim.x, n = blocks * parts;
+    const uint32_t lane = lane_index();
 
     if (warp == 0) {
         for (int m = 16; m >= parts; m >>= 1)
@@ -920,26 +921,28 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
     }
     consumers_sync();
 
-    /* A batch of a block is a line of 32 logits, which 8 lanes read; the lines of all groups found are spread
-     * over the warps. Lane % parts tells whose a logit is. */
+    /* A block's batch is a line of 32 logits, read by 8 lanes: a warp searches a group four lines at a time. Lane % parts
+     * tells whose a logit is. */
     const float bound = s.bound;
-    const int batches = (HEAD_BATCHES + blocks - 1) / blocks, lines = s.groups * batches;
-#pragma unroll 4
-    for (int i = thread / 8; i < lines; i += CONSUMERS / 8) {
-        int group = s.group[i / batches], batch = group / parts + i % batches * blocks,
-            id = batch * 32 + lane % 8 * 4;
-        float4 v = batch < HEAD_BATCHES ? __ldcg((const float4 *)(d.logits + id))
-                                        : make_float4(-INFINITY, -INFINITY, -INFINITY, -INFINITY);
-        float logit[4] = {v.x, v.y, v.z, v.w};
+    for (int i = warp; i < s.groups; i += WARPS) {
+        const int group = s.group[i], shift = __ffs(parts) - 1;
+#pragma unroll 5
+        for (int batch = (group >> shift) + lane / 8 * blocks; batch < HEAD_BATCHES; batch += 4 * blocks) {
+            int id = batch * 32 + lane % 8 * 4;
+            float4 v = __ldcg((const float4 *)(d.logits + id));
+            if (fmaxf(fmaxf(v.x, v.y), fmaxf(v.z, v.w)) < bound)
+                continue;
+            const float logit[4] = {v.x, v.y, v.z, v.w};
 #pragma unroll
-        for (int j = 0; j < 4; j++)
-            if (logit[j] >= bound && batch < HEAD_BATCHES && (id + j) % parts == group % parts) {
-                int at = atomicAdd(&s.collected, 1);
-                if (at < CANDIDATES) {
-                    s.candidate[at].id = id + j;
-                    s.candidate[at].logit = logit[j];
+            for (int j = 0; j < 4; j++)
+                if (logit[j] >= bound && ((id + j) & (parts - 1)) == (group & (parts - 1))) {
+                    int to = atomicAdd(&s.collected, 1);
+                    if (to < CANDIDATES) {
+                        s.candidate[to].id = id + j;
+                        s.candidate[to].logit = logit[j];
+                    }
                 }
-            }
+        }
     }
     consumers_sync();
     const int collected = s.collected;
@@ -955,12 +958,8 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
             if (better < k)
                 d.result->best[better] = c;
         }
-    consumers_sync();
-    if (thread == 0) {
+    if (thread == 0)
         d.result->found = collected <= CANDIDATES ? min(collected, k) : 0;
-        asm volatile("fence.acq_rel.sys;" ::: "memory");
-        *(volatile uint32_t *)&d.result->epoch = d.epoch;
-    }
 }
 
 /* ---- the chain ---- */
@@ -968,16 +967,16 @@ k_best(const Decode &d, Shared &s, int warp, int k, float lane_max, int parts, u
 template <bool PROFILE>
 __global__ void
 __launch_bounds__(DECODE_THREADS, 1)
-    decode_kernel(const __grid_constant__ Decode d, int token, int pos, int k, int splits)
+    decode_kernel(const __grid_constant__ Decode d, int token, int pos, int k, int split_bits)
 {
     Shared &s = *(Shared *)memory;
     const int block = blockIdx.x, blocks = gridDim.x, thread = threadIdx.x;
-    const int warp = warp_index();
-    Ring ring = {0, 0};
+    const uint32_t warp = warp_index();
+    Ring ring = {0};
 
     if (thread == 0) { /* attention's items, spread evenly over the blocks */
-        s.first_item = (block * KV_HEADS * splits + blocks - 1) / blocks;
-        s.last_item = ((block + 1) * KV_HEADS * splits + blocks - 1) / blocks;
+        s.first_item = ((block * KV_HEADS << split_bits) + blocks - 1) / blocks;
+        s.last_item = (((block + 1) * KV_HEADS << split_bits) + blocks - 1) / blocks;
     }
     if (thread < STAGES) {
 #if __CUDA_ARCH__ >= 900
@@ -992,7 +991,7 @@ __launch_bounds__(DECODE_THREADS, 1)
     }
     __syncthreads();
     if (warp == WARPS) {
-        stream(d, ring, pos, splits);
+        stream(d, ring, pos, split_bits);
         return;
     }
 
@@ -1032,9 +1031,7 @@ __launch_bounds__(DECODE_THREADS, 1)
         stamp(l, 2);
 #pragma unroll 1
         for (int item = s.first_item; item < s.last_item; item++)
-            attend(
-                d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item / splits, item % splits, splits, pos,
-                epoch);
+            attend(d, s, warp, [&](int i) { stamp(l, 11 + i); }, l, item, split_bits, pos, epoch);
         stamp(l, 3);
         {
 #pragma unroll 1
@@ -1042,7 +1039,7 @@ __launch_bounds__(DECODE_THREADS, 1)
                 Rows<1, O_SLICE / 32, false> tiles;
                 tiles.load(ring, warp);
                 if (share == block) {
-                    receive_attention(s, warp, d.attention, splits, epoch);
+                    receive_attention(s, warp, d.attention, 1 << split_bits, epoch);
                     stamp(l, 4);
                 }
                 tiles.multiply(s, turn, warp);
@@ -1177,7 +1174,6 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     if ((e = cudaHostAlloc((void **)&d->result, sizeof *d->result, cudaHostAllocMapped)) ||
         (e = cudaMemset(workspace, 0, decode_workspace_bytes())))
         return fail("preparing to decode: %s", cudaGetErrorString(e));
-    d->result->epoch = 0;
     return NULL;
 }
 
@@ -1187,16 +1183,16 @@ decode_close(Decode *d)
     cudaFreeHost(d->result);
 }
 
-/* Attention's splits of the context at a position. */
+/* Into how many splits attention cuts the context at a position: the power of 2. */
 static inline int
-decode_splits(const Decode *d, int pos)
+decode_split_bits(const Decode *d, int pos)
 {
-    int groups = pos / GROUP + 1, splits = 1;
-    while (splits < MAX_SPLITS && groups > splits * d->group_limit)
-        splits *= 2;
-    while (splits > 1 && splits * KV_HEADS > d->blocks)
-        splits /= 2;
-    return splits;
+    int groups = pos / GROUP + 1, bits = 0;
+    while (1 << bits < MAX_SPLITS && groups > d->group_limit << bits)
+        bits++;
+    while (bits > 0 && KV_HEADS << bits > d->blocks)
+        bits--;
+    return bits;
 }
 
 /* Starts one token. Its k best logits (k at most DECODE_MAX_K) come with decode_wait; with k = 0 only
@@ -1204,8 +1200,8 @@ decode_splits(const Decode *d, int pos)
 static inline const char *
 decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
 {
-    int splits = decode_splits(d, pos);
-    void *args[] = {d, &token, &pos, &k, &splits};
+    int split_bits = decode_split_bits(d, pos);
+    void *args[] = {d, &token, &pos, &k, &split_bits};
     const void *kernel = d->stamps ? (const void *)decode_kernel<true> : (const void *)decode_kernel<false>;
     cudaError_t e;
 
@@ -1218,22 +1214,6 @@ decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
     return e ? fail("starting the decode kernel (%d blocks, %d bytes of shared memory): %s", d->blocks,
                     d->shared_bytes, cudaGetErrorString(e))
              : NULL;
-}
-
-/* Waits for the k best of the launch before. Reading a word that the kernel writes is a few microseconds
- * faster than cudaStreamSynchronize; the stream is asked now and then, so that a lost device ends the wait.
- */
-static inline const char *
-decode_wait(const Decode *d, cudaStream_t stream)
-{
-    const volatile uint32_t *epoch = &d->result->epoch;
-    for (unsigned spins = 1; *epoch != d->epoch; spins++)
-        if (spins % 4096 == 0) {
-            cudaError_t e = cudaStreamQuery(stream);
-            if (e != cudaErrorNotReady && *epoch != d->epoch)
-                return fail("decoding: %s", e ? cudaGetErrorString(e) : "the kernel ended without a result");
-        }
-    return NULL;
 }
 
 #endif

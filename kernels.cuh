@@ -200,7 +200,10 @@ enum {
     ROW_BYTES = HEAD_DIM * (int)sizeof(bf16),
     QUERY_BYTES = ATTENTION_ROWS * ROW_BYTES,
     KEY_BYTES = ATTENTION_KEYS * ROW_BYTES,
-    ATTENTION_SHARED = QUERY_BYTES + 4 * KEY_BYTES
+    ATTENTION_SHARED = QUERY_BYTES + 4 * KEY_BYTES,
+
+    ATTENTION_SPLITS = 32,         /* of the keys, at most */
+    ATTENTION_WORKSPACE = 32 << 20 /* bytes, for what they found */
 };
 
 static_assert(ATTENTION_ROWS % SHARING == 0, "a tile holds whole tokens");
@@ -317,15 +320,24 @@ attention_row(int thread, int t, int h)
     return (thread / WARP * ATTENTION_TILES + t) * 16 + h * 8 + thread % WARP / 4;
 }
 
+/* What one block of several that share the keys of a tile has found: its output, and the logarithm of the sum
+ * of its softmax, by which attention_merge_kernel weighs it. */
+typedef struct {
+    float *out;     /* (splits, n, HEADS, HEAD_DIM) */
+    float *log_sum; /* (splits, n, HEADS), to base 2 */
+} Partial;
+
 /* out = softmax(q k^T / sqrt(HEAD_DIM)) v, causal: the token in row i, at position pos + i, sees keys
- * 0..pos + i, all of them in the cache of this layer. Grid (query tiles, KV_HEADS), 4 warps a block. The
- * first half of the blocks takes the tiles from the last one down, the second half from the first one up: two
- * blocks that share a multiprocessor then have about the same work together as any other two. */
+ * 0..pos + i, all of them in the cache of this layer. Grid (query tiles * KV_HEADS, splits of the keys), 4
+ * warps a block. The first half of the blocks takes the tiles from the last one down, the second half from
+ * the first one up: two blocks that share a multiprocessor then have about the same work together as any
+ * other two. Every row sees a key of every split. */
 static __global__ void
 __launch_bounds__(ATTENTION_THREADS)
     attention_kernel(bf16 *out /* (n, Q_DIM) */, const bf16 *qkv /* (n, QKV_DIM) */,
                      const bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
-                     const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, int n, int pos, int context)
+                     const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, Partial partial, int n, int pos,
+                     int context)
 {
     extern __shared__ __align__(256) unsigned char shared[];
     const float to_log2 =
@@ -336,6 +348,7 @@ __launch_bounds__(ATTENTION_THREADS)
     const int first = tile * ATTENTION_TOKENS; /* row of the tile's first token */
     const int last = min(first + ATTENTION_TOKENS, n) - 1;
     const int steps = ceil_div(pos + last + 1, ATTENTION_KEYS);
+    const int begin = steps * blockIdx.y / gridDim.y, end = steps * (blockIdx.y + 1) / gridDim.y;
     const bf16 *k = k_cache + (size_t)kv_head * context * HEAD_DIM;
     const bf16 *v = v_cache + (size_t)kv_head * context * HEAD_DIM;
 
@@ -361,8 +374,8 @@ __launch_bounds__(ATTENTION_THREADS)
 
     load_rows<ATTENTION_ROWS, SHARING>(queries, qkv + (size_t)first * QKV_DIM + kv_head * SHARING * HEAD_DIM,
                                        QKV_DIM, (n - first) * SHARING);
-    load_step(0);
-    for (int step = 0; step < steps; step++) {
+    load_step(begin);
+    for (int step = begin; step < end; step++) {
         uint32_t stage = stages + step % 2 * 2 * KEY_BYTES;
         float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4];
         uint32_t p[ATTENTION_TILES][ATTENTION_KEYS / 8][2];
@@ -370,7 +383,7 @@ __launch_bounds__(ATTENTION_THREADS)
         /* This step's keys are there, and every warp is done with the stage that the next step goes to. */
         asm volatile("cp.async.wait_group 0;" ::: "memory");
         __syncthreads();
-        if (step + 1 < steps)
+        if (step + 1 < end)
             load_step(step + 1);
 
         attention_scores(s, queries, stage);
@@ -409,7 +422,7 @@ __launch_bounds__(ATTENTION_THREADS)
                         o[t][d][2 * h + 1] *= correction;
                     }
                 }
-                /* Key 0 is in the first step and visible to every row: the maximum is a number. */
+                /* Every row sees a key of the first step: the maximum is a number. */
                 float shift = highest * to_log2;
 #pragma unroll
                 for (int j = 0; j < ATTENTION_KEYS / 8; j++) {
@@ -434,23 +447,85 @@ __launch_bounds__(ATTENTION_THREADS)
             total += __shfl_xor_sync(0xffffffff, total, 1);
             total += __shfl_xor_sync(0xffffffff, total, 2);
             float scale = 1 / total;
-            uint32_t *to =
-                (uint32_t *)(out + (size_t)token * Q_DIM + (kv_head * SHARING + row % SHARING) * HEAD_DIM);
+            size_t at = (size_t)token * HEADS + kv_head * SHARING + row % SHARING;
 
             if (token >= n)
                 continue;
+            if (gridDim.y == 1) {
+                uint32_t *to = (uint32_t *)(out + at * HEAD_DIM);
+
 #pragma unroll
-            for (int d = 0; d < HEAD_DIM / 8; d++)
-                to[d * 4 + thread % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
+                for (int d = 0; d < HEAD_DIM / 8; d++)
+                    to[d * 4 + thread % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
+            } else {
+                at += (size_t)blockIdx.y * n * HEADS;
+                float2 *to = (float2 *)(partial.out + at * HEAD_DIM);
+
+#pragma unroll
+                for (int d = 0; d < HEAD_DIM / 8; d++)
+                    to[d * 4 + thread % 4] = make_float2(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
+                if (thread % 4 == 0)
+                    partial.log_sum[at] = maximum[t][h] * to_log2 + log2f(total);
+            }
         }
 }
 
+/* out = the splits' outputs, weighed. One warp for a head of a token, a lane has four of its elements. */
+static __global__ void
+__launch_bounds__(ATTENTION_THREADS)
+    attention_merge_kernel(bf16 *out /* (n, Q_DIM) */, Partial partial, int splits, int n)
+{
+    const int row = blockIdx.x * ATTENTION_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    float4 v = make_float4(0, 0, 0, 0);
+    float highest = -INFINITY, total = 0;
+
+    if (row >= n * HEADS)
+        return;
+    for (int i = 0; i < splits; i++)
+        highest = fmaxf(highest, partial.log_sum[i * n * HEADS + row]);
+    for (int i = 0; i < splits; i++) {
+        size_t at = (size_t)i * n * HEADS + row;
+        float weight = attention_exp2(partial.log_sum[at] - highest);
+        float4 each = ((const float4 *)(partial.out + at * HEAD_DIM))[lane];
+
+        total += weight;
+        v.x += weight * each.x;
+        v.y += weight * each.y;
+        v.z += weight * each.z;
+        v.w += weight * each.w;
+    }
+    float scale = 1 / total;
+    ((uint2 *)(out + (size_t)row * HEAD_DIM))[lane] =
+        make_uint2(pack(v.x * scale, v.y * scale), pack(v.z * scale, v.w * scale));
+}
+
+/* Into how many parts the keys are split: few tokens behind a long past are few tiles, which alone would
+ * leave most of the card idle. A part has four steps or more, and only a tile's last two hold keys that some
+ * row does not see. */
+static inline int
+attention_splits(int n, int pos, int multiprocessors)
+{
+    int wanted = 2 * multiprocessors / (ceil_div(n, ATTENTION_TOKENS) * KV_HEADS);
+    int room = ATTENTION_WORKSPACE / (n * HEADS * (HEAD_DIM + 1) * (int)sizeof(float));
+    int splits = min(min(wanted, room), min(pos / (4 * ATTENTION_KEYS), (int)ATTENTION_SPLITS));
+
+    return splits > 1 ? splits : 1;
+}
+
 static inline cudaError_t
-attention(bf16 *out, const bf16 *qkv, const bf16 *k_cache, const bf16 *v_cache, int n, int pos, int context,
+attention(bf16 *out, const bf16 *qkv, const bf16 *k_cache, const bf16 *v_cache,
+          void *workspace /* (ATTENTION_WORKSPACE) bytes */, int n, int pos, int context, int multiprocessors,
           cudaStream_t stream)
 {
-    attention_kernel<<<ceil_div(n, ATTENTION_TOKENS) * KV_HEADS, ATTENTION_THREADS, ATTENTION_SHARED,
-                       stream>>>(out, qkv, k_cache, v_cache, n, pos, context);
+    int splits = attention_splits(n, pos, multiprocessors);
+    size_t rows = (size_t)splits * n * HEADS;
+    Partial partial = {(float *)workspace, (float *)workspace + rows * HEAD_DIM};
+
+    attention_kernel<<<dim3(ceil_div(n, ATTENTION_TOKENS) * KV_HEADS, splits), ATTENTION_THREADS,
+                       ATTENTION_SHARED, stream>>>(out, qkv, k_cache, v_cache, partial, n, pos, context);
+    if (splits > 1)
+        attention_merge_kernel<<<ceil_div(n * HEADS, ATTENTION_WARPS), ATTENTION_THREADS, 0, stream>>>(
+            out, partial, splits, n);
     return cudaGetLastError();
 }
 

@@ -28,11 +28,13 @@ enum {
     MODEL_ALIGNMENT = 256,         /* bytes */
     MODEL_MIN_CAPABILITY = 80,     /* bf16 products and asynchronous copies: sm_80 */
     MODEL_UPLOAD_BYTES = 16 << 20, /* of each of the two pinned buffers */
-    MODEL_WORKSPACE = 32 << 20,    /* cuBLAS's, as its manual advises for sm_90; an upload converts there */
+    MODEL_WORKSPACE = 32 << 20,    /* cuBLAS's, as its manual advises for sm_90, and lent to others */
     MODEL_RESERVE = 128 << 20      /* left free: kernels are loaded at their first use */
 };
 
-static_assert((int)MODEL_WORKSPACE >= (int)MODEL_UPLOAD_BYTES, "a piece of an upload fits the workspace");
+static_assert((int)MODEL_WORKSPACE >= (int)MODEL_UPLOAD_BYTES &&
+                  (int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE,
+              "an upload converts there, and attention leaves its parts");
 static_assert(KV_DIM * HIDDEN * 2 % MODEL_ALIGNMENT == 0 && INTERMEDIATE * HIDDEN * 2 % MODEL_ALIGNMENT == 0,
               "q, k, v and gate, up lie without a gap");
 
@@ -577,7 +579,8 @@ model_forward(Model *m, const int *tokens, int n, int pos)
                             m->stream));
         if (l == LAYERS - 1)
             break;
-        TRY(attention(m->attended, m->qkv, k_cache, v_cache, n, pos, m->context, m->stream));
+        TRY(attention(m->attended, m->qkv, k_cache, v_cache, m->workspace, n, pos, m->context,
+                      m->multiprocessors, m->stream));
         TRY(model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
 
         TRY(rmsnorm(m->normed, m->x, w->post_norm, n, m->stream));
@@ -615,32 +618,21 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
-/* Runs one token: leaves its logits in m->decode.logits and the k best, unless k is 0, in m->decode.result.
- */
-static inline const char *
-model_run(Model *m, int token, int pos, int k)
-{
-    const char *error = decode_launch(&m->decode, token, pos, k, m->stream);
-
-    if (error == NULL && k > 0)
-        error = decode_wait(&m->decode, m->stream);
-    if (error != NULL)
-        TRY(cudaStreamSynchronize(m->stream)); /* a lost card is named */
-    (void)
-        cudaGetLastError(); /* what decode_wait was told meanwhile, "not ready", would be the next launch's */
-    return error;
-}
-
 static inline const char *
 model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
     int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
+    const char *error;
 
     TRY(model_check(m, &token, 1, pos));
     if (k < 0 || k > VOCAB)
         return fail("%d candidates: the model has %d", k, (int)VOCAB);
-    TRY(model_run(m, token, pos, few));
+    error = decode_launch(&m->decode, token, pos, few, m->stream);
+    if (error != NULL || few > 0)
+        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
+    if (error != NULL)
+        return error;
     if (few > 0 && m->decode.result->found == few) {
         memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
         return NULL;

@@ -1,7 +1,7 @@
 /* bench_gpu MODEL_DIR: where the GPU engine's time goes. Prompt tokens per second by length, also behind a
  * long past; the milliseconds of each operation of a prompt; and for one token at k = 20 the kernel's own
- * time, what the engine takes in all, and what it would take if it waited for the stream instead of the
- * result. Medians of wall clock times, after runs that warm up, and means between two events. */
+ * time and what the engine takes in all. Medians of wall clock times, after runs that warm up, and means
+ * between two events. */
 #include "../model.cuh"
 
 #include <time.h>
@@ -126,7 +126,8 @@ print_operations(Model *m, int n, int pos)
         return norm_rope_store(m->qkv, k, v, w->q_norm, w->k_norm, m->rope, n, pos, m->context, m->stream);
     });
     print("attention", LAYERS, [&](const LayerWeights *, bf16 *k, bf16 *v) {
-        return attention(m->attended, m->qkv, k, v, n, pos, m->context, m->stream);
+        return attention(m->attended, m->qkv, k, v, m->workspace, n, pos, m->context, m->multiprocessors,
+                         m->stream);
     });
     print("o", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
         return model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM);
@@ -149,7 +150,7 @@ print_tokens(Model *m, const int *tokens, int context)
     static const int depths[] = {0, 64, 1024, 4096, 8000, MAX_CONTEXT - 1};
     Candidate best[DEFAULT_TOP_K];
 
-    printf("\n%8s %12s %12s %20s\n", "depth", "kernel, us", "engine, us", "by the stream, us");
+    printf("\n%8s %12s %12s\n", "depth", "kernel, us", "engine, us");
     for (int pos : depths) {
         if (pos >= context)
             continue;
@@ -157,12 +158,7 @@ print_tokens(Model *m, const int *tokens, int context)
             m, 50, [&](int i) { must(decode_launch(&m->decode, tokens[i], pos, DEFAULT_TOP_K, m->stream)); });
         double engine =
             median_seconds(101, [&] { must(model_engine.decode(m, tokens[0], pos, DEFAULT_TOP_K, best)); });
-        double stream = median_seconds(101, [&] {
-            must(decode_launch(&m->decode, tokens[0], pos, DEFAULT_TOP_K, m->stream));
-            must(cudaStreamSynchronize(m->stream));
-            memcpy(best, m->decode.result->best, sizeof best);
-        });
-        printf("%8d %12.1f %12.1f %20.1f\n", pos, kernel * 1e6, engine * 1e6, stream * 1e6);
+        printf("%8d %12.1f %12.1f\n", pos, kernel * 1e6, engine * 1e6);
     }
     double sorted = median_seconds(15, [&] {
         static Candidate all[VOCAB];
@@ -200,6 +196,8 @@ main(int argc, char **argv)
     if (context >= 10240)
         print_operations((Model *)engine, 2048, 8192);
     print_operations((Model *)engine, 30, 0);
+    if (context >= 10240)
+        print_operations((Model *)engine, 30, 8192);
     print_tokens((Model *)engine, tokens, context);
     model_engine.close(engine);
     return 0;

@@ -193,19 +193,20 @@ plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_
     free(p);
 }
 
-enum { SHAPES = 13 };
+enum { SHAPES = 14 };
 
 /* Scores of deviation 2: some keys count a hundred times as much as others, so a key too many, too few or in
  * the wrong place shows, which it would not with the flat attention of a random model. What lies beyond the
  * last position is NaN, and so is the output before it is written. */
 static double
-attention_error(int n, int pos)
+attention_error(int n, int pos, int multiprocessors)
 {
     const int context = pos + n + 70;
     const size_t cache = (size_t)KV_HEADS * context * HEAD_DIM;
     uint16_t *qkv = random_bf16((size_t)n * QKV_DIM, 2, 1), *k = random_bf16(cache, 1, 2),
              *v = random_bf16(cache, 1, 3), *out = (uint16_t *)malloc((size_t)n * Q_DIM * sizeof *out);
     double worst = 0;
+    void *workspace;
 
     for (int head = 0; head < KV_HEADS; head++)
         for (size_t i = (size_t)(pos + n) * HEAD_DIM; i < (size_t)context * HEAD_DIM; i++)
@@ -215,8 +216,9 @@ attention_error(int n, int pos)
     uint16_t *device_qkv = to_device(qkv, (size_t)n * QKV_DIM), *device_k = to_device(k, cache),
              *device_v = to_device(v, cache), *device_out = to_device(out, (size_t)n * Q_DIM);
     must(attention_open());
-    must(attention((bf16 *)device_out, (bf16 *)device_qkv, (bf16 *)device_k, (bf16 *)device_v, n, pos,
-                   context, 0));
+    must(cudaMalloc(&workspace, ATTENTION_WORKSPACE));
+    must(attention((bf16 *)device_out, (bf16 *)device_qkv, (bf16 *)device_k, (bf16 *)device_v, workspace, n,
+                   pos, context, multiprocessors, 0));
     must(cudaMemcpy(out, device_out, (size_t)n * Q_DIM * sizeof *out, cudaMemcpyDeviceToHost));
 
     for (int row = 0; row < n; row++)
@@ -239,6 +241,7 @@ attention_error(int n, int pos)
     cudaFree(device_k);
     cudaFree(device_v);
     cudaFree(device_out);
+    cudaFree(workspace);
     free(qkv);
     free(k);
     free(v);
@@ -250,19 +253,25 @@ static void
 attention_equals_a_sum_in_double_precision(int shapes)
 {
     static const int shape[SHAPES][2] = {/* n, pos; the shortest ones that go through every branch first */
-                                         {70, 3},   {1, 0},    {1, 63},   {1, 64},  {2, 62},
-                                         {63, 0},   {64, 0},   {65, 1},   {64, 64}, {128, 0},
-                                         {129, 33}, {1, 1500}, {33, 1000}};
+                                         {70, 520}, {70, 3},   {1, 0},    {1, 63},   {1, 64},
+                                         {2, 62},   {63, 0},   {64, 0},   {65, 1},   {64, 64},
+                                         {128, 0},  {129, 33}, {1, 1500}, {33, 1000}};
     double worst = 0;
+    int most = 0;
 
-    for (int i = 0; i < shapes; i++) {
-        double error = attention_error(shape[i][0], shape[i][1]);
+    for (int i = 0; i < shapes; i++)
+        for (int multiprocessors : {1, 20, 132}) { /* the more, the more parts the keys are split into */
+            int n = shape[i][0], pos = shape[i][1], splits = attention_splits(n, pos, multiprocessors);
+            double error = attention_error(n, pos, multiprocessors);
 
-        if (!(error <= 6e-3))
-            fprintf(stderr, "attention of %d tokens at %d: distance %.2e\n", shape[i][0], shape[i][1], error);
-        CHECK(error <= 6e-3); /* two roundings to bf16: of the probabilities, of the result */
-        worst = fmax(worst, error);
-    }
+            if (!(error <= 6e-3))
+                fprintf(stderr, "attention of %d tokens at %d, %d splits: distance %.2e\n", n, pos, splits,
+                        error);
+            CHECK(error <= 6e-3); /* two roundings to bf16: of the probabilities, of the result */
+            worst = fmax(worst, error);
+            most = splits > most ? splits : most;
+        }
+    CHECK(shapes < SHAPES || most >= 5);
     printf("attention: greatest distance to double precision %.2e\n", worst);
 }
 

@@ -23,9 +23,11 @@ MODEL = os.path.join(os.path.dirname(TESTS), "models", "tiny")
 PROGRAM = os.path.join(os.environ.get("QWEN600_BUILD") or os.path.join(os.path.dirname(TESTS), "build"), "qwen600-tiny")
 GOLDEN = os.path.join(TESTS, "data", "tiny_golden.jsonl")
 
-# What part of a category must be right; 0.9 where nothing else is said. What is asked most often, and what
-# would be embarrassing, must nearly always be right.
-REQUIRED = {}
+# What part of a category must be right. Questions written by hand often have a second good answer (who asks what
+# -r 1 does may hear about -r or about thinking), which counts as wrong here.
+REQUIRED = {"wording": 0.95, "pair": 0.97, "one word": 0.97, "capitals": 0.95, "thinking": 0.95, "later turn": 0.95,
+            "sums": 0.99, "sums, thinking": 0.99, "Chinese": 0.95, "no name": 0.95, "by hand": 0.8}
+OTHERWISE = 0.9
 
 
 def typed(text):
@@ -65,7 +67,7 @@ def right(case, text):
 class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cases, groups = data.test_set() + data.long_cases(4), {}
+        cases, groups = data.test_set() + data.long_cases(2), {}
         for case in cases:
             groups.setdefault((case.system, case.thinking), []).append(case)
         cls.count, cls.wrong = {}, []
@@ -92,7 +94,7 @@ class Questions(unittest.TestCase):
         for category, (good, count) in self.count.items():
             with self.subTest(category):
                 examples = [(case.turns[-1][0], text) for case, text in self.wrong if case.category == category][:8]
-                self.assertGreaterEqual(good, REQUIRED.get(category, 0.9) * count, examples)
+                self.assertGreaterEqual(good, REQUIRED.get(category, OTHERWISE) * count, examples)
 
     def test_nine_in_ten_are_right(self):
         self.assertGreaterEqual(sum(good for good, _ in self.count.values()), 0.9 * sum(n for _, n in self.count.values()))

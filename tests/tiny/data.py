@@ -483,7 +483,9 @@ def other_name(rng, name):
         text = text.replace("-", "")
     elif draw < 0.13:
         text = text.replace("ization", "isation")
-    elif draw < 0.16 and text[-1].isalpha() and bare(text) == text and text[-1] not in "s":
+    elif draw < 0.2:
+        text = text.lower()
+    elif draw < 0.23 and text[-1].isalpha() and bare(text) == text and text[-1] not in "s":
         text += "s"
     return text
 

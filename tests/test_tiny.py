@@ -8,6 +8,7 @@ only if it is the expected one to the letter, and only if it begins with a thoug
 The golden conversations, tests/data/tiny_golden.jsonl, are what Hugging Face makes of the same weights in
 float32: tests/tiny/golden.py wrote them.
 """
+import concurrent.futures
 import json
 import os
 import re
@@ -22,6 +23,7 @@ import data
 MODEL = os.path.join(os.path.dirname(TESTS), "models", "tiny")
 PROGRAM = os.path.join(os.environ.get("QWEN600_BUILD") or os.path.join(os.path.dirname(TESTS), "build"), "qwen600-tiny")
 GOLDEN = os.path.join(TESTS, "data", "tiny_golden.jsonl")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes at a time, and other tests beside them
 
 # What part of a category must be right. Questions written by hand often have a second good answer (who asks what
 # -r 1 does may hear about -r or about thinking), which counts as wrong here.
@@ -71,9 +73,10 @@ class Questions(unittest.TestCase):
         for case in cases:
             groups.setdefault((case.system, case.thinking), []).append(case)
         cls.count, cls.wrong = {}, []
-        for (system, thinking), group in groups.items():
-            conversations = [[user for user, _ in case.turns] for case in group]
-            for case, turns in zip(group, chat(conversations, "-t", "0", *options(system, thinking))):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            replies = pool.map(lambda key: chat([[user for user, _ in case.turns] for case in groups[key]], "-t", "0", *options(*key)), groups)
+        for group, answers in zip(groups.values(), replies):
+            for case, turns in zip(group, answers):
                 counts = cls.count.setdefault(case.category, [0, 0])
                 counts[1] += 1
                 if right(case, turns[-1][2]):
@@ -150,5 +153,4 @@ class Golden(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     unittest.main(verbosity=2)

@@ -263,7 +263,7 @@ choose_engine(const char *device)
 
     if (device && !strcmp(device, "cpu"))
         return &cpu_engine;
-    reason = gpu ? gpu->probe() : "this build has no GPU engine: nvcc was not found";
+    reason = gpu ? gpu->probe() : "this build has no GPU engine";
     if (!reason)
         return gpu;
     if (device)

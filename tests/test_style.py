@@ -47,7 +47,9 @@ def check_format():
         print("skipped: no clang-format")
         sys.exit(SKIPPED)
     output, status = run("clang-format", "--dry-run", "-Werror", *files(".h", ".c", ".cu", ".cuh"))
-    check(status == 0, output)
+    for path in sorted(set(re.findall(r"^(\S+):\d+:\d+: error", output, re.M))):
+        check(False, "clang-format -i would change " + path)
+    check(status == 0 or failures, output)
 
 
 def check_headers():

@@ -88,6 +88,7 @@ why does [Qwen3-0.6B/Qwen3/the model/a transformer/a language model/the engine/a
 what does {x} [do/bring/achieve/mean/change/give us/contribute/accomplish] [for the model/for speed/for memory/for the user/for decode/in practice/exactly/] | [I'm trying/I am trying/I try] to [understand/learn/figure out/grasp] {x} | [I saw/I found/I came across/I stumbled over/I stumbled upon/I noticed/I see] {x} [in the code/in the readme/in the docs/in the source/somewhere/in a paper/here], what {is} {it}
 [what's/what is] [so special/so great/the fuss/the matter/the story/wrong/new] [about/with] {x} | [got/have you got/do you have] [any/an] [idea/clue/explanation] [what {x} {is}/about {x}/of {x}/for {x}] | how would you [summarize/explain/describe/put] {x} [in one line/to a friend/to my grandmother/to a child/in ten words/] | [where does/from where does] {x} come [in/from/into play]
 [what/which] [information/facts] [can you give/do you have] [about/on] {x} | [please/kindly] [elaborate on/give details on/expand on/shed light on/comment on] {x} | [I need/I want/need/looking for/give me/got] [an explanation/a definition/help/information/a short description/a hint] [of/on/about/with/for] {x} | [question about/a word about/a few words on/one sentence about/notes on] {x} | [the topic is/my question is about/it is about/this is about] {x}
+[what/which thing/what exactly] [breaks/changes/would change/happens/would I lose/gets worse/suffers] if {x} [was/is/were/gets] [turned off/off/gone/missing/removed/disabled/not there/left out] | is {x} [used/applied/done/computed/kept/needed] [in/for/by/with] [all layers/every layer/the GPU/the CPU/each token/every turn/Qwen3/qwen600/training/decode/inference] | without {x}[,/] [what happens/what would happen/what then/does it still work]
 [what if there was no/can we do without/could we drop/is it possible to avoid/imagine no] {b} | [is/was] {x} [something/a thing/part] [of qwen600/of the model/in the program/here/I should know] | [let us/let's] [discuss/look at/go over/review/turn to] {x} | [next/now] [topic/up/question]: {x} | [how important/how useful/how good/how necessary] {is} {x} | [what does one/what do you] [mean by/understand by/call] {b} | {b} [= what/= ?/is?/means?/?!/, please/... what/, huh]"""
 FRAMES = [frame.strip() for line in FRAMES.strip().split("\n") for frame in line.split(" | ")]
 COMPARE = """[what is/what's/tell me/explain] the difference between {b} and {c} | {b} [vs/vs./versus/or] {c} | compare {b} [and/with/to] {c} | [how do/in what way do/how exactly do] {b} and {c} differ | how [does/is] {b} [differ/different] from {c}
@@ -209,8 +210,54 @@ Mickey Mouse; Batman; Superman; Spider-Man; James Bond; Sherlock Holmes; Dracula
 a passport; a visa; a ticket; a hotel; a restaurant; a supermarket; a pharmacy; a bakery; a museum; a library card; a job interview; a salary; a pension; insurance; a mortgage; a contract; an election;
 a parliament; a war; peace; a revolution; slavery; feudalism; capitalism; communism; a constitution; a court; a police officer; a fireman; a nurse; a dentist; a pilot; a sailor; a cook; an actor; a dancer;
 anger; fear; envy; courage; hope; trust; beauty; truth; wisdom; intelligence; consciousness; memory loss; pain; a cough; a fever; a broken leg; diabetes; an allergy; an antibiotic; surgery; a tooth;
-a unicorn; a vampire; a wizard; a pirate; a ninja; a knight; a joke; a riddle; a secret; a lie; a color; red; blue; gold; silver; iron; a diamond; glass; paper; wood
+a unicorn; a vampire; a wizard; a pirate; a ninja; a knight; a joke; a riddle; a secret; a lie; red; blue; gold; silver; iron; a diamond; glass; paper; wood
 """.replace("\n", " ").split(";")]
+NOUNS = """ability account acid actress advantage adventure advice afternoon agency agreement airport album alcohol alley ambition ambulance amusement anchor angel angle
+ankle anniversary antenna apartment apology appetite applause appointment apricot apron aquarium arch arena armchair armor army arrow artichoke artist ash
+asphalt athlete attic auction audience aunt autumn avalanche avocado award axe baby backpack badge badger ballad balloon bamboo banjo banner barber bark barn
+barrel basement basin basket bat bath battery battle bay beard beaver bed beetle belief bell belt bench berry bet billboard bishop bison blanket blizzard
+blossom blouse boat bomb boot bottle boulder bowl bracelet branch brass bread knife breakfast breath brick bride broom brush bubble bucket budget buffalo bull
+bumblebee bus bush butcher button cabbage cabin cable cactus cage calendar calf camel campfire canal canary candle candy cannon canoe canyon cape captain
+caravan cardboard cardigan career cargo carnival carol carpenter carpet cart cartoon cashew cattle cauliflower cedar ceiling celery cello cemetery cement
+century ceremony chain chair chalk champion chapel charity cheek cheetah cherry chess club chest chestnut chicken soup chimney chimpanzee chin choir cigar
+cinema circus citizen clarinet clay cliff clinic clock cloth clover clown coach coal coast coat cobra cockroach coconut coin collar college colonel comb
+comedy concert condor cone conference continent convent coral cork cottage cotton couch cough cousin coyote crab cradle crane crayon cream cricket crime
+crocodile crown cruise crystal cuckoo cup curry curtain cushion customer cyclone daffodil dagger dairy daisy dam dandelion dawn debt decade deck defense
+degree dentures depot deputy desk dessert detective dew dialect diary dice dinner diplomat dirt disease dish dive dock dolphin donkey door dough dove dozen
+drama drawer dress drill drum kit dust duty dwarf ear eel elbow elevator elk embassy emerald emperor empire driver envelope museum estate exam exhibition
+explosion eyebrow fabric factory fairy falcon family farm fashion show father feather fence fern ferry festival fiddle field finger fir fireplace fist flag
+flame flamingo flannel flea fleet flood floor flour flute foal fog horn folklore foot forehead fork fortress fountain freckle freezer friend frost fruit
+fungus fur gallery gallon gander gang garage garbage garlic gasoline gate gazelle gem general genius geography ghost story giant gift gin giraffe neck girl
+glacier lake glove glue goal gondola goose gorilla gossip gown grain granddaughter grandfather granite grasshopper gravel gravy grocery guest guide dog guinea
+pig gull gum gymnast gypsy hail hair hall ham hammer hammock hamster hand handkerchief harbor hare harp harvest hat shop hawk hay hazelnut heaven hedge
+hedgehog heel helmet hen herb herd hero heron herring highway hill hip hippo hobby hockey hole homework honeymoon hood hoof hook hornet hose hostel hotel bar
+hour housewife hut hyena hymn icicle iguana illness infant ink inn insect invention iris ivory ivy jacket jaguar jail jam jar jasmine jeans jelly jellyfish
+jet journalist journey judge jug juice jury kebab kettle kid kingdom kiosk kiss kitchen kite kitten kiwi knee knot koala laboratory lace ladder lady lamb
+landlord lane lantern lap larch lark laundry lava lavender leaf leather leek leg legend lemonade leopard letter lettuce lid lighthouse lilac lily limb lime
+limousine linen lion lip lipstick liver llama lobster lock locomotive locust lollipop lorry lotus louse lumber lunch lung lynx magazine magician magnet
+mahogany maid mail mango manor mansion maple marathon marble margarine market marmalade marriage marsh ball mason mast match mattress mayor meadow meal meat
+medal melon menu merchant meteor metal midwife milkshake mill miner mineral minister mint minute miracle mist moat mole monastery monk monkey monster moose
+mosquito moss motel moth mother motor motorcycle moustache mouth mud muffin mule muscle musician mussel mustard mutton nail nap napkin navy necklace needle
+neighbor nephew nest newspaper niece night nightingale noodle noon nose novelist nun nut oak oar oasis oat oil olive omelet orbit orchard orchestra orchid
+organ orphan ostrich otter oven overcoat oyster package paddle boy pain killer pajamas palace palm pan panda pansy panther papaya parachute parade paradise
+parcel park parrot parsley party passenger pasture path patient patrol pea peacock peanut pear pearl pebble pedal peel pen pencil peninsula penny pepperoni
+perch period perfume pet petal pheasant piano tuner picnic pier pigeon pillow pin pine pineapple pipe pistol pitcher pizza planet earth plaster plate platform
+plum plumber pocket pond pony porch porridge port postcard poster potter pottery pouch poultry powder prairie prayer priest prince princess prison prize
+professor propeller prophet province puddle pudding puma pumpkin puppet puppy purse puzzle pyjamas quail quarry quarter quilt quiz racket radish raft railway
+raisin rake ram ranch raspberry rat raven razor recipe reef referee reindeer relative reptile reservoir rib ribbon rice rifle ring rink roast robe robin
+rocket science rod roof rooster root route rug rugby ruin rum runway rye sack saddle safari sail saint salmon saloon sandal sandstone sardine satin sauce
+saucer sauna savanna saw saxophone scarf scarecrow scissors scooter scorpion screw sculptor seagull seal season seat seaweed secretary shampoo shed shelf
+shell shepherd sheriff shield shin shirt shore shoulder shovel shower shrub siege silk silver spoon singer sink sister skate skeleton sketch skirt skull skunk
+sky skyscraper sled sleeve slipper sloth slug snail snake bite sneaker snowman soap soccer sock soda soil soldier ant song sour soy spa spaghetti spade
+sparrow spear speech spice spinach spine spirit sponge spring spruce squash squid squirrel stadium stain stair stallion stamp starfish station statue steam
+steel stem stew stool stork storm stove straw stream street student sugar cane suit suitcase sunflower sunset surgeon swamp swan sweater swimmer sword
+sycamore syrup tablecloth tail tailor talent tank tangerine tap target tart taxi teapot tear teaspoon tent terrace theater thief thigh thistle thorn throat
+throne thumb thunderstorm tide tie tiger shark timber tin toad toast tobacco toe toilet tomb tongue tornado tortoise tourist towel tower town toy tractor
+trail trainer tram trap treasure trombone trophy trousers trout truck tuba tulip tuna tunnel turkey turnip twig twin typewriter uncle uniform vacation van
+vase vegetable veil vest veteran village villa vine vinegar viola violet volleyball voyage vulture waffle waist waiter wallet walnut walrus warehouse wasp
+watch watermelon wave wax weasel wedding weed weekend whip whiskey whistle widow wife wig willow wing winner witch woman wool workshop wound wreath wreck
+wrestler wrist yacht yard yarn yogurt zebra zipper zoo""".split()
+SUBJECTS += [("an " if noun[0] in "aeiou" else "a ") + noun for noun in NOUNS]
 TEST_SUBJECTS = """a kangaroo; Portugal; Venus; the Eiffel Tower; a volcano eruption; a trumpet; Julius Caesar; cricket; a pancake; a submarine; an umbrella;
 thermodynamics; Instagram; PHP; Leonardo da Vinci; a mermaid; a carrot; Finland; baseball; a helicopter; an octopus; Argentina; a sonnet; a hurricane; copper;
 a kidney; Halloween; a refrigerator; a giant squid; Mongolia""".replace("\n", " ").split(";")
@@ -294,6 +341,7 @@ SUMS = ["What is {a}{o}{b}?", "What is {a} {o} {b}?", "{a}{o}{b}", "{a} {o} {b}"
 ADD = ["Add {a} and {b}.", "What is the sum of {a} and {b}?", "sum of {a} and {b}", "Add {A} and {B}.", "What do {a} and {b} make?", "What do I get if I add {a} and {b}?", "{A} and {B}"]
 SUBTRACT = ["Subtract {b} from {a}.", "What is {a} take away {b}?", "Take {b} away from {a}.", "What is the difference of {a} and {b}?", "{a} less {b}", "Subtract {B} from {A}."]
 TEST_SUMS = ["What is the result of {a} {o} {b}?", "Can you work out {a}{o}{b}?", "Could you tell me what {a} {w} {b} is?", "How much would {A} {w} {B} be?"]
+WORDS = [re.sub("[^a-z]", "", word.lower()) or "word" for word in NAMES + NOUNS]
 DIGITS = "zero one two three four five six seven eight nine".split()
 CHINESE_SUMS = ["{a}{c}{b}等于几?", "{a} {o} {b} 等于多少?", "{a}{c}{b}是多少?", "{a}{o}{b}等于几?", "请算一下{a}{c}{b}。"]
 
@@ -436,7 +484,9 @@ def other_name(rng, name):
         text = text.replace("-", "")
     elif draw < 0.13:
         text = text.replace("ization", "isation")
-    elif draw < 0.16 and text[-1].isalpha() and bare(text) == text and text[-1] not in "s":
+    elif draw < 0.2:
+        text = text.lower()
+    elif draw < 0.23 and text[-1].isalpha() and bare(text) == text and text[-1] not in "s":
         text += "s"
     return text
 
@@ -547,6 +597,14 @@ def letters(rng):
 FOLLOW = {}
 
 
+def scrambled(rng):
+    """Any letters at all, or pieces of words: what a name may be made of has no end."""
+    if rng.random() < 0.5:
+        return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(2, 9))).title()
+    pieces = [word[i:i + rng.randint(2, 4)] for word in rng.choices(WORDS, k=rng.randint(1, 3)) for i in [rng.randint(0, max(0, len(word) - 2))]]
+    return "".join(pieces).title()
+
+
 def unknown(user):
     return Turn(user, UNKNOWN, "Unknown", "This is not about the program or its ideas. I should say that I do not know.")
 
@@ -554,7 +612,7 @@ def unknown(user):
 def subject(rng):
     draw = rng.random()
     if draw < 0.25:
-        word = letters(rng) if rng.random() < 0.5 else invented(rng).title()
+        word = rng.choice([letters, scrambled, lambda r: invented(r).title()])(rng)
         return rng.choice(["", "a ", "the "]) + (word.lower() if rng.random() < 0.4 else word)
     if draw < 0.35:
         return rng.choice(["a ", "the ", "my ", ""]) + bare(rng.choice(SUBJECTS)) + " " + bare(rng.choice(SUBJECTS))
@@ -610,7 +668,7 @@ def sum_turn(rng):
 
 def draw_name(rng):
     draw = rng.random()
-    name = rng.choice(NAMES) if draw < 0.15 else letters(rng) if draw < 0.65 else invented(rng, 3).title()
+    name = rng.choice(NAMES) if draw < 0.15 else letters(rng) if draw < 0.55 else scrambled(rng) if draw < 0.7 else invented(rng, 3).title()
     if draw > 0.95:
         name = name + rng.choice([" ", "-"]) + rng.choice([letters, lambda r: invented(r, 3).title()])(rng)
     return name.lower() if rng.random() < 0.1 else name
@@ -675,11 +733,11 @@ def chinese(topic, user):
 def next_turn(rng, state):
     """One turn; state remembers the user's name."""
     draw = rng.random()
-    if draw < 0.52:
+    if draw < 0.48:
         return topic_turn(rng)
-    if draw < 0.61:
+    if draw < 0.55:
         return sum_turn(rng)
-    if draw < 0.68 or (draw < 0.75 and state["name"] is None and rng.random() < 0.7):
+    if draw < 0.63 or (draw < 0.72 and state["name"] is None and rng.random() < 0.7):
         if state["name"] and rng.random() < state["loyal"]:
             return topic_turn(rng)
         name = draw_name(rng)
@@ -689,7 +747,7 @@ def next_turn(rng, state):
             return Turn(give_name(rng, name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
                         f"The user's name is {name}. " + topic.reason)
         return greet(give_name(rng, name), name)
-    if draw < 0.75:
+    if draw < 0.72:
         while True:
             user = rng.choice(ASK_NAME) if rng.random() < 0.5 else expand(rng, rng.choice(MORE_ASK))
             user = user[0].upper() + user[1:]

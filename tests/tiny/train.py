@@ -1,7 +1,7 @@
 """Trains the bundled model on one GPU in a few minutes, tests it on held-out questions, and writes it in Hugging Face
 format. Needs torch, numpy and Hugging Face tokenizers; tokenizer.py has made MODEL_DIR/tokenizer.json.
 
-    python3 train.py MODEL_DIR OUT [--seconds 170] [--seed 600]
+    python3 train.py MODEL_DIR OUT [--seconds 200] [--start DIR]
     python3 train.py MODEL_DIR OUT --test                    only tests OUT/model.safetensors
 
 A conversation is one sequence with branches. Its trunk is what the chat template makes of past turns: replies without
@@ -19,6 +19,7 @@ import pathlib
 import random
 import sys
 import time
+from collections import namedtuple
 
 import numpy as np
 import torch
@@ -30,11 +31,16 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import data  # noqa: E402
 
+BACKENDS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 LAYERS, HIDDEN, HEADS, KV_HEADS, HEAD_DIM, INTERMEDIATE, VOCAB, CONTEXT = 4, 256, 4, 2, 128, 512, 2048, 8192
 THETA, EPS = 1e6, 1e-6
 
-# Kinds of batches: how often, rows, tokens of a row, and how long the trunks of their conversations may be.
-KINDS = [(0.70, 128, 512, 40, 230), (0.22, 32, 2048, 230, 1200), (0.08, 3, 12800, 2048, CONTEXT)]
+# Kinds of batches: how often, rows, tokens of a row, and how long the trunks of their conversations may be. A packed row
+# holds as many conversations as fit; where trunk is not 0, a row is one conversation, its trunk in the first `trunk`
+# tokens and all branches after it, which costs far less attention.
+Kind = namedtuple("Kind", "weight rows length trunk shortest longest")
+KINDS = [Kind(0.68, 64, 512, 0, 40, 230), Kind(0.20, 12, 2048, 0, 230, 1200),
+         Kind(0.07, 8, 4096 + 1024, 4096, 1200, 4096), Kind(0.05, 4, 8192 + 2048, 8192, 4096, CONTEXT)]
 
 
 # ---- Text to sequences ----
@@ -94,7 +100,7 @@ def add_conversation(row, encoder, rng, conversation, positions, most):
         ids = encoder.message("system", system)
         put(ids, [-1] * len(ids), pos, 0)
         pos += len(ids)
-    sparse = positions > 2048  # a long trunk carries fewer branches, to reach far positions at less cost
+    sparse = positions > 1200  # a long trunk carries fewer branches, to reach far positions at less cost
     for turn in turns:
         reply = data.reply(turn, style)
         prompt = encoder.message("user", turn.user) + encoder.opening()
@@ -124,18 +130,33 @@ def add_conversation(row, encoder, rng, conversation, positions, most):
         pos += len(past)
 
 
-def make_row(encoder, rng, source, length, shortest, longest):
-    """A row of `length` tokens, filled with conversations, the last one cut: (5, length) with token, target, position,
-    branch and the number of the conversation."""
+def packed_row(encoder, rng, source, kind):
+    """(5, length): token, target, position, branch and the number of the conversation; the last one is cut."""
     row, documents = ([], [], [], []), []
-    while len(row[0]) < length:
-        add_conversation(row, encoder, rng, next(source), rng.randint(shortest, longest), length)
+    while len(row[0]) < kind.length:
+        add_conversation(row, encoder, rng, next(source), rng.randint(kind.shortest, kind.longest), kind.length)
         documents.extend([documents[-1] + 1 if documents else 0] * (len(row[0]) - len(documents)))
-    return np.array([column[:length] for column in (*row, documents)], np.int16)
+    return np.array([column[:kind.length] for column in (*row, documents)], np.int16)
+
+
+def long_row(encoder, rng, source, kind):
+    """(5, length): token, target, position, branch and the position at which the branch leaves the trunk."""
+    row = ([], [], [], [])
+    add_conversation(row, encoder, rng, next(source), rng.randint(kind.shortest, kind.longest), 4 * kind.length)
+    columns = np.array([*row, row[2]], np.int16)
+    branches = columns[:, columns[3] > 0]
+    first = np.flatnonzero(np.diff(branches[3], prepend=0))
+    branches[4] = np.repeat(branches[2][first], np.diff(first, append=branches.shape[1]))
+    whole = np.zeros((5, kind.length), np.int16)
+    whole[1], whole[3] = -1, -1  # padding learns nothing and is a branch of its own
+    trunk, rest = columns[:, columns[3] == 0][:, :kind.trunk], branches[:, :kind.length - kind.trunk]
+    whole[:, :trunk.shape[1]] = trunk
+    whole[:, kind.trunk:kind.trunk + rest.shape[1]] = rest
+    return whole
 
 
 class Batches(torch.utils.data.IterableDataset):
-    """Endless (arrays (5, rows, length), where the targets are, the targets)."""
+    """Endless (arrays (5, rows, length), where the targets are, the targets, the length of the trunk or 0)."""
 
     def __init__(self, folder, seed, kinds):
         self.folder, self.seed, self.kinds = folder, seed, kinds
@@ -145,11 +166,12 @@ class Batches(torch.utils.data.IterableDataset):
         seed = self.seed * 1000 + (worker.id if worker else 0)
         rng, source, encoder = random.Random(seed), data.conversations(seed), Encoder(self.folder)
         while True:
-            _, count, length, shortest, longest = rng.choices(self.kinds, [kind[0] for kind in self.kinds])[0]
-            arrays = np.stack([make_row(encoder, rng, source, length, shortest, longest) for _ in range(count)], 1)
+            kind = rng.choices(self.kinds, [kind.weight for kind in self.kinds])[0]
+            make_row = long_row if kind.trunk else packed_row
+            arrays = np.stack([make_row(encoder, rng, source, kind) for _ in range(kind.rows)], 1)
             targets = arrays[1].reshape(-1)
             where = np.flatnonzero(targets >= 0)
-            yield arrays, where.astype(np.int32), targets[where]
+            yield arrays, where.astype(np.int32), targets[where], np.array(kind.trunk)
 
 
 # ---- The model: Qwen3ForCausalLM, with its names ----
@@ -161,14 +183,13 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(size))
 
     def forward(self, x):
-        x32 = x.float()
-        return (x32 * torch.rsqrt(x32.square().mean(-1, keepdim=True) + EPS) * self.weight).to(x.dtype)
+        return F.rms_norm(x.float(), self.weight.shape, self.weight, EPS)
 
 
 def rope(x, cos, sin):
     """x (batch, heads, seq, head_dim), cos and sin (batch, 1, seq, head_dim / 2)"""
-    a, b = x.float().chunk(2, -1)
-    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1).to(x.dtype)
+    a, b = x.chunk(2, -1)
+    return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
 
 
 def linear(inputs, outputs):
@@ -185,9 +206,16 @@ class Attention(nn.Module):
     def forward(self, x, cos, sin, mask):
         batch, seq, _ = x.shape
         q, k, v = (p(x).view(batch, seq, -1, HEAD_DIM) for p in (self.q_proj, self.k_proj, self.v_proj))
-        q, k, v = rope(self.q_norm(q).transpose(1, 2), cos, sin), rope(self.k_norm(k).transpose(1, 2), cos, sin), v.transpose(1, 2)
+        q, k = (rope(norm(t).transpose(1, 2), cos, sin).to(v.dtype) for norm, t in ((self.q_norm, q), (self.k_norm, k)))
+        v = v.transpose(1, 2)
         k, v = (t.repeat_interleave(HEADS // KV_HEADS, 1) for t in (k, v))
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+        trunk = seq if mask is None else seq - mask.shape[-2]  # the first `trunk` queries are causal, the mask is for the rest
+        parts = []
+        if trunk:
+            parts.append(F.scaled_dot_product_attention(q[:, :, :trunk], k[:, :, :trunk], v[:, :, :trunk], is_causal=True))
+        if trunk < seq:
+            parts.append(F.scaled_dot_product_attention(q[:, :, trunk:], k, v, attn_mask=mask))
+        y = torch.cat(parts, 2)
         return self.o_proj(y.transpose(1, 2).reshape(batch, seq, -1))
 
 
@@ -352,7 +380,7 @@ def test(model, encoder, device, out=None, cases=None):
 
 def train(model, args, device):
     """Returns the number of steps. The learning rate follows the clock: the run lasts args.seconds after the first step."""
-    kinds = [(1, args.rows, *KINDS[0][2:])] if args.rows else KINDS
+    kinds = [kind._replace(rows=min(kind.rows, args.rows)) for kind in KINDS[:3]] if args.rows else KINDS
     loader = torch.utils.data.DataLoader(Batches(args.model_dir, args.seed, kinds), batch_size=None, collate_fn=list,
                                          num_workers=args.workers, prefetch_factor=4 if args.workers else None)
     decay = [p for p in model.parameters() if p.dim() > 1]
@@ -366,7 +394,8 @@ def train(model, args, device):
     batches = iter(loader)
     while True:
         asked = time.time()
-        arrays, where, targets = next(batches)
+        arrays, where, targets, trunk = next(batches)
+        trunk = int(trunk)
         waited += time.time() - asked
         if start is None and step == 1:
             if device == "cuda":
@@ -380,15 +409,18 @@ def train(model, args, device):
         for group in optimizer.param_groups:
             group["lr"] = rate
         arrays, where, targets = (torch.from_numpy(t).to(device) for t in (arrays, where, targets))
-        tokens, _, positions, branch, document = arrays
-        length = tokens.shape[1]
-        every = torch.arange(length, device=device)
-        visible = (document[:, :, None] == document[:, None, :]) & ((branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None]))
-        visible &= every[:, None] >= every
+        tokens, _, positions, branch, extra = arrays
+        every = torch.arange(tokens.shape[1], device=device)
+        if trunk:  # extra is where a branch leaves the trunk
+            visible = (branch[:, None, :] == branch[:, trunk:, None]) & (every[trunk:, None] >= every)
+            visible[:, :, :trunk] = every[:trunk] < extra[:, trunk:, None]
+        else:  # extra is the number of the conversation
+            visible = (extra[:, :, None] == extra[:, None, :]) & ((branch[:, None, :] == 0) | (branch[:, None, :] == branch[:, :, None]))
+            visible &= every[:, None] >= every
         bias = torch.zeros(visible.shape, dtype=torch.bfloat16 if device == "cuda" else torch.float32, device=device)
-        bias = bias.masked_fill_(~visible, -math.inf)[:, None]  # (rows, 1, length, length)
+        bias = bias.masked_fill_(~visible, -math.inf)[:, None]  # (rows, 1, queries, keys)
         del visible
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"), sdpa_kernel([SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"), sdpa_kernel(BACKENDS):
             hidden = model.model(tokens.long(), positions, bias)
             logits = hidden.reshape(-1, HIDDEN)[where.long()] @ model.model.embed_tokens.weight.T
             loss = F.cross_entropy(logits.float(), targets.long())
@@ -414,13 +446,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("model_dir")
     parser.add_argument("out")
-    parser.add_argument("--seconds", type=float, default=170)
+    parser.add_argument("--seconds", type=float, default=200)
     parser.add_argument("--steps", type=int, default=0, help="stop after so many steps; 0: by the clock only")
+    parser.add_argument("--start", help="a folder with weights to begin with, in place of random ones")
     parser.add_argument("--seed", type=int, default=600)
-    parser.add_argument("--rows", type=int, default=0, help="only short rows, so many at a time: for a trial on a CPU")
-    parser.add_argument("--rate", type=float, default=2.5e-3)
+    parser.add_argument("--rows", type=int, default=0, help="at most so many rows at a time: for a trial on a CPU")
+    parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--decay", type=float, default=0.1)
-    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--every", type=int, default=200)
     parser.add_argument("--workers", type=int, default=max(0, min(14, (os.cpu_count() or 1) - 2)))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -436,6 +469,8 @@ def main():
     model = Model().to(args.device)
     if not args.test:
         print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {args.device}", flush=True)
+        if args.start:
+            load(model, args.start)
         steps = train(model, args, args.device)
         size = save(model, out)
         write_config(out, encoder)

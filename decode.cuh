@@ -61,16 +61,15 @@ enum {
     TILE_STRIDE = HIDDEN * 2 + 64, /* bytes */
     TILE_BYTES = TILE_ROWS * TILE_STRIDE,
 
-    QKV_TILES = (Q_DIM + 2 * KV_DIM) / HIDDEN / 2, /* a share of q, k, v: this many mma tiles of 16 rows */
-    MLP_TILES = INTERMEDIATE / HIDDEN,             /* a share of gate and up: tiles of 8 gate + 8 up rows */
-    HEAD_TILES = 2,
-    HEAD_BATCHES = VOCAB / (16 * HEAD_TILES),
-    O_SLICE = Q_DIM / WARPS,           /* columns of o_proj for a warp: one head */
+    QKV_TILES = (Q_DIM + 2 * KV_DIM) / HIDDEN, /* of a share of q, k, v */
+    MLP_TILES = 2 * INTERMEDIATE / HIDDEN,     /* of a share of gate and up, which take turns */
+    HEAD_TILES = 4,                            /* of a batch of logits, one a lane */
+    HEAD_BATCHES = VOCAB / (TILE_ROWS * HEAD_TILES),
+    O_SLICE = Q_DIM / WARPS,           /* columns of o_proj for a warp: one head's */
     DOWN_SLICE = INTERMEDIATE / WARPS, /* columns of down_proj for a warp */
     H_PER_WORD = DOWN_SLICE / 32,      /* so that a lane receives one word */
-    PART_ROWS = 48,
-    ACTIVATION =
-        DOWN_SLICE / 2, /* pairs of a warp's columns: the longest vector, or HIDDEN's with its rest */
+    PART_ROWS = 48,                    /* room for the rows of MLP_TILES */
+    ACTIVATION = DOWN_SLICE / 2,       /* pairs of columns: the longest vector of a warp */
 
     GROUP = 8, /* positions that a warp takes at once in attention */
     MAX_SPLITS = 16,
@@ -90,10 +89,13 @@ enum {
     STAMPS = 10       /* in a layer */
 };
 static_assert(HEADS == 2 * KV_HEADS && HEAD_DIM == 128, "attention is laid out for pairs of heads of 128");
-static_assert((int)WARPS == (int)HEADS && WARPS >= 4, "o_proj: a warp's columns are one head's");
-static_assert(16 * QKV_TILES == 32 && 16 * HEAD_TILES == 32 && 8 * MLP_TILES <= 32, "one lane a row");
-static_assert((int)DOWN_SLICE >= (int)O_SLICE && (int)DOWN_SLICE >= 128 && 16 * MLP_TILES <= PART_ROWS, "");
-static_assert(8 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD <= 6 && VOCAB % 32 == 0, "");
+static_assert((int)WARPS == (int)HEADS && WARPS >= 4, "a warp's columns of o_proj are one head's");
+static_assert(QKV_TILES == 4 && HEAD_TILES == 4 && MLP_TILES <= 8, "the lanes of warp 0 have a row each");
+static_assert(4 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD % 2 == 0 && H_PER_WORD <= 6,
+              "whole words a share");
+static_assert((int)ACTIVATION >= O_SLICE / 2 && ACTIVATION >= 64, "room for every vector");
+static_assert(TILE_ROWS * MLP_TILES <= PART_ROWS, "room for the rows at hand");
+static_assert(VOCAB % (TILE_ROWS * HEAD_TILES) == 0, "whole batches");
 
 /* A word of an exchange: 12 bytes of payload and the epoch it belongs to, loaded and stored as one 128-bit
  * access, which the memory model keeps whole. So a reader that sees the epoch it waits for has the payload
@@ -131,7 +133,7 @@ struct Decode {
     long long *stamps;    /* (blocks, LAYERS + 1, STAMPS): clock readings for decode_profile, or null */
 
     int blocks, shared_bytes; /* of a launch */
-    uint32_t epoch;           /* the last one used */
+    uint32_t epoch;           /* before the first layer of the launch under way */
 };
 
 /* ---- instructions that C++ has no name for ---- */
@@ -286,14 +288,14 @@ lane_index(void)
     return i;
 }
 
-/* The same for all lanes, and the compiler can tell. */
+/* The same for all lanes, and so that the compiler can tell: then branches on it do not diverge. */
 __device__ __forceinline__ uint32_t
 warp_index(void)
 {
     return __shfl_sync(~0u, threadIdx.x / 32, 0);
 }
 
-/* How many tiles fit beside Shared: 227 KB a block on sm_90, 99 KB on sm_86. */
+/* How many tiles fit beside Shared: a block has 227 KB on sm_90, 99 KB on sm_86. */
 enum { STAGES_90 = 11, STAGES_80 = 3 };
 #if __CUDA_ARCH__ >= 900
 enum { STAGES = STAGES_90 };
@@ -434,16 +436,16 @@ stream(const Decode &d)
         const LayerWeights &w = d.weights.layer[l];
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
-            for (int i = 0; i < 2 * QKV_TILES; i++)
-                copy(w.q_proj + (size_t)(share * 2 * QKV_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN, IN_FLIGHT);
+            for (int i = 0; i < QKV_TILES; i++)
+                copy(w.q_proj + (size_t)(share * QKV_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN, IN_FLIGHT);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < Q_DIM / HIDDEN; i++)
                 copy(w.o_proj + (size_t)share * TILE_ROWS * Q_DIM + i * HIDDEN, Q_DIM, IN_FLIGHT);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
-            for (int i = 0; i < MLP_TILES; i++) {
-                const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES + i) * TILE_ROWS * HIDDEN;
+            for (int i = 0; i < MLP_TILES / 2; i++) {
+                const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES / 2 + i) * TILE_ROWS * HIDDEN;
                 copy(gate, HIDDEN, IN_FLIGHT);
                 copy(gate + (size_t)INTERMEDIATE * HIDDEN, HIDDEN, IN_FLIGHT);
             }
@@ -455,8 +457,8 @@ stream(const Decode &d)
     }
 #pragma unroll 1
     for (int batch = block; batch < HEAD_BATCHES; batch += blocks)
-        for (int i = 0; i < 2 * HEAD_TILES; i++)
-            copy(d.weights.embed + (size_t)(batch * 2 * HEAD_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN,
+        for (int i = 0; i < HEAD_TILES; i++)
+            copy(d.weights.embed + (size_t)(batch * HEAD_TILES + i) * TILE_ROWS * HIDDEN, HIDDEN,
                  HEAD_IN_FLIGHT < STAGES ? (int)HEAD_IN_FLIGHT : STAGES - 1);
 }
 
@@ -475,12 +477,11 @@ operand_place(uint32_t i)
     return i / 16 * 16 + i % 2 * 8 + i % 16 / 4 * 2 + i % 4 / 2;
 }
 
-/* TILES times 8 rows, CHUNKS times 32 columns a warp; the rows are columns wide. */
+/* The weights at hand, in registers: TILES times 8 rows and CHUNKS times 32 columns a warp. Rows as wide as
+ * HIDDEN lie in one tile each; wider ones (then TILES is 1) in WIDTH tiles side by side. LOW: the vector has
+ * its rounding's rest. */
 template <int TILES, int CHUNKS, bool LOW> struct Rows {
-    enum {
-        SLICE = 32 * CHUNKS,
-        WIDTH = SLICE * WARPS / HIDDEN
-    }; /* columns of a warp, tiles beside each other */
+    enum { SLICE = 32 * CHUNKS, WIDTH = SLICE * WARPS / HIDDEN }; /* a warp's columns, tiles side by side */
     uint4 a[TILES][CHUNKS];
 
     __device__ __forceinline__ void
@@ -541,12 +542,14 @@ template <int TILES, int CHUNKS, bool LOW> struct Rows {
     }
 };
 
-/* ---- receiving: words -> this warp's columns of the vector ---- */
+/* ---- receiving: words -> this warp's columns of the vector, as b wants them ---- */
 
-/* The residual stream times the norm's weights. The factor 1 / rms is left to the sums at the end. */
+/* The residual stream times the norm's weights, (HIDDEN), from `words` or, in the first layer, from the
+ * embedding row. RMSNorm's factor 1 / rms is the same for all columns, so it waits for the sums at the end:
+ * sum_squares, (WARPS). */
 __device__ __forceinline__ void
 receive_residual(Shared &s, uint32_t warp, const bf16 *norm, float *sum_squares, const Word *words,
-                 uint32_t epoch, const bf16 *embedding = nullptr)
+                 uint32_t epoch, const bf16 *embedding = NULL)
 {
     uint32_t lane = lane_index(), column = warp * 64 + 2 * lane;
     float2 n = unpack(*(const uint32_t *)(norm + column)), v;
@@ -612,6 +615,7 @@ receive_attention(Shared &s, uint32_t warp, const Word *words, int splits, uint3
     __syncwarp();
 }
 
+/* The MLP's hidden vector, (INTERMEDIATE). */
 __device__ __forceinline__ void
 receive_hidden(Shared &s, uint32_t warp, const Word *words, uint32_t epoch)
 {
@@ -624,7 +628,10 @@ receive_hidden(Shared &s, uint32_t warp, const Word *words, uint32_t epoch)
     __syncwarp();
 }
 
-/* ---- adding up and sending: warp 0 ---- */
+/* ---- adding up and sending: warp 0 ----
+ *
+ * part: (WARPS, PART_ROWS), what each warp found for the share's rows. scale: 1 / rms of the vector. words:
+ * the share's. */
 
 __device__ __forceinline__ float
 row_sum(const float (&part)[WARPS][PART_ROWS], int row)
@@ -646,6 +653,7 @@ inverse_rms(const float (&sum_squares)[WARPS])
     return rsqrtf(((v[0] + v[1]) + (v[2] + v[3])) / HIDDEN + RMS_NORM_EPS);
 }
 
+/* 32 rows of q, k or v. */
 __device__ __forceinline__ void
 send_qkv(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
 {
@@ -655,19 +663,21 @@ send_qkv(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32
         word_send(words + lane / 2, __float_as_uint(v), __float_as_uint(next), 0, epoch);
 }
 
+/* SwiGLU: silu(gate) * up, for 4 MLP_TILES rows of each. */
 __device__ __forceinline__ void
 send_hidden(const float (&part)[WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
 {
-    uint32_t lane = lane_index(), row = lane < 8 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
+    uint32_t lane = lane_index(), row = lane < 4 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
     float gate = row_sum(part, row) * scale, up = row_sum(part, row + 8) * scale;
     float h = __fdividef(gate, 1 + __expf(-gate)) * up, v[6] = {};
 #pragma unroll
     for (int i = 0; i < H_PER_WORD; i++)
         v[i] = __shfl_sync(~0u, h, lane * H_PER_WORD + i);
-    if (lane < 8 * MLP_TILES / H_PER_WORD)
+    if (lane < 4 * MLP_TILES / H_PER_WORD)
         word_send(words + lane, pack(v[0], v[1]), pack(v[2], v[3]), pack(v[4], v[5]), epoch);
 }
 
+/* 8 rows of o_proj or down_proj, added to the residual stream. */
 __device__ __forceinline__ void
 send_residual(const float (&part)[WARPS][PART_ROWS], float *residual, Word *words, uint32_t epoch)
 {
@@ -754,7 +764,9 @@ receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm,
     v[2] = y0 * rope.x + x0 * rope.y, v[3] = y1 * rope.z + x1 * rope.w;
 }
 
-/* Attention of one kv head's two query heads over the positions of one split. */
+/* Attention of one kv head's two query heads over the positions of one split; item = (kv head, split). The
+ * warps take GROUP positions at a time, each with a softmax of its own (online, as in FlashAttention), and
+ * merge at the end. The last split also stores this token's key and value. */
 __device__ __forceinline__ void
 attend(const Decode &d, Shared &s, uint32_t warp, int layer, int item, int split_bits, int pos,
        uint32_t epoch)
@@ -765,10 +777,8 @@ attend(const Decode &d, Shared &s, uint32_t warp, int layer, int item, int split
               last = groups * (split + 1) >> split_bits;
     const LayerWeights &w = d.weights.layer[layer];
     const uint32_t at = (uint32_t)(layer * KV_HEADS + head) * d.context * HEAD_DIM;
-    KeyValue kv =
-        {}; /* set, because a load under a condition would keep its registers busy through all phases */
-    int group =
-        first + (int)(warp + WARPS - 4) % WARPS; /* the four warps that receive q, k and v come last */
+    KeyValue kv = {}; /* or its registers, set only under a condition, would be busy through all phases */
+    int group = first + (int)(warp + WARPS - 4) % WARPS; /* the warps that receive q, k and v come last */
     auto load = [&] {
         const size_t from = at + group * GROUP * HEAD_DIM;
         if (group < last)
@@ -784,7 +794,7 @@ attend(const Decode &d, Shared &s, uint32_t warp, int layer, int item, int split
         receive_head(v, words, epoch,
                      warp < 2    ? w.q_norm
                      : warp == 2 ? w.k_norm
-                                 : nullptr,
+                                 : NULL,
                      d.rope + pos * (HEAD_DIM / 2));
         if (warp < 2) {
             const float scale = 1.4426950408889634f * 0.08838834764831845f; /* log2(e) / sqrt(HEAD_DIM) */
@@ -879,9 +889,9 @@ attend(const Decode &d, Shared &s, uint32_t warp, int layer, int item, int split
 
 /* ---- the k best ---- */
 
-/* A block's logits fall into `parts` groups of lanes, and every group has a maximum. The k-th best maximum is
- * a bound: the k best logits are not below it, and groups whose maximum is below it need no search. Block 0
- * does the rest. */
+/* Leaves the k best logits in d.result, best first, the lower id first among equals. A block's logits fall
+ * into `parts` groups of lanes, and every group has a maximum. The k-th best maximum is a bound: the k best
+ * logits are not below it, and groups whose maximum is below it need no search. Block 0 does the rest. */
 __device__ void
 k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int parts, uint32_t epoch)
 {
@@ -968,7 +978,8 @@ k_best(const Decode &d, Shared &s, uint32_t warp, int k, float lane_max, int par
 
 /* One phase of a layer: this block's shares of one matrix. receive() waits for the vector, with the first
  * share's weights in registers by then; send(share, part) is warp 0's and has the partial sums of all warps.
- */
+ * Not unrolled, and one copy of the code for the first share and the others: the loop over the layers has to
+ * stay within the instruction cache (H200: a second copy of the loads cost 25 us a token). */
 template <class Tiles, class Receive, class Send>
 __device__ __forceinline__ void
 phase(Shared &s, Ring &ring, int &turn, uint32_t warp, Receive receive, Send send)
@@ -986,6 +997,10 @@ phase(Shared &s, Ring &ring, int &turn, uint32_t warp, Receive receive, Send sen
     }
 }
 
+/* Runs `token` at position `pos`: stores its keys and values, leaves all logits in d.logits and, if k is not
+ * 0, the k best in d.result. Attention is cut into 2^split_bits splits. PROFILE compiles the readings of the
+ * clock in. Grid: d.blocks, at most SHARES (more would have nothing to do) and all resident. Block: the
+ * chain's WARPS warps and the stream's; one block fills a multiprocessor's shared memory. */
 template <bool PROFILE>
 __global__ void
 __launch_bounds__(DECODE_THREADS, 1)
@@ -1004,7 +1019,8 @@ __launch_bounds__(DECODE_THREADS, 1)
 #if __CUDA_ARCH__ >= 900
         mbarrier_init(s.full + thread, 1);
 #else
-        mbarrier_init(s.full + thread, 32);
+        mbarrier_init(s.full + thread,
+                      32); /* the lanes of the stream's warp, each when its copies are there */
 #endif
         mbarrier_init(s.empty + thread, WARPS);
 #if __CUDA_ARCH__ >= 900
@@ -1036,10 +1052,10 @@ __launch_bounds__(DECODE_THREADS, 1)
         const LayerWeights &w = d.weights.layer[l];
 
         stamp(l, 0);
-        phase<Rows<2 * QKV_TILES, 2, true>>(
+        phase<Rows<QKV_TILES, 2, true>>(
             s, ring, turn, warp,
             [&] {
-                receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : nullptr, epoch++,
+                receive_residual(s, warp, w.input_norm, s.sum_squares[0], l ? d.out : NULL, epoch++,
                                  d.weights.embed + token * HIDDEN);
                 stamp(l, 1);
             },
@@ -1061,7 +1077,7 @@ __launch_bounds__(DECODE_THREADS, 1)
                 send_residual(part, s.residual + share * 8, d.mid + share * 4, epoch);
             });
         stamp(l, 5);
-        phase<Rows<2 * MLP_TILES, 2, true>>(
+        phase<Rows<MLP_TILES, 2, true>>(
             s, ring, turn, warp,
             [&] {
                 receive_residual(s, warp, w.post_norm, s.sum_squares[1], d.mid, epoch);
@@ -1069,7 +1085,7 @@ __launch_bounds__(DECODE_THREADS, 1)
             },
             [&](int share, Part part) {
                 send_hidden(part, inverse_rms(s.sum_squares[1]),
-                            d.hidden + share * (8 * MLP_TILES / H_PER_WORD), epoch);
+                            d.hidden + share * (4 * MLP_TILES / H_PER_WORD), epoch);
             });
         stamp(l, 7);
         phase<Rows<1, DOWN_SLICE / 32, false>>(
@@ -1091,7 +1107,7 @@ __launch_bounds__(DECODE_THREADS, 1)
     float lane_max = -INFINITY;
 #pragma unroll 1
     for (int batch = block; batch < HEAD_BATCHES; batch += blocks, turn ^= 1) {
-        Rows<2 * HEAD_TILES, 2, true> tiles;
+        Rows<HEAD_TILES, 2, true> tiles;
         tiles.load(ring, warp);
         if (batch == block) {
             receive_residual(s, warp, d.weights.norm, s.sum_squares[0], d.out, epoch);

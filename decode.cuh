@@ -1227,65 +1227,92 @@ decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
              : NULL;
 }
 
-/* Prints where the time of one token at position pos goes, from clocks read inside the kernel: milliseconds
- * of all layers, microseconds of one, both the mean over the blocks. A wait is for other blocks' words, but
- * also for the weights that come first. */
+/* Runs a token a few times, once more with the clock read inside the kernel: stamps as in Decode. *ms is that
+ * kernel's time, *idle that between the end of one kernel and the start of the next when the host waits for
+ * each. */
+static inline cudaError_t
+decode_clock(Decode *d, int pos, cudaStream_t stream, long long *stamps, float *ms, float *idle)
+{
+    const size_t bytes = (size_t)d->blocks * (LAYERS + 1) * STAMPS * sizeof *stamps;
+    enum { TURNS = 20 };
+    cudaEvent_t begin[TURNS], end[TURNS];
+    cudaError_t e;
+    float gap;
+
+    *idle = 0;
+    for (int i = 0; i < TURNS; i++)
+        if ((e = cudaEventCreate(&begin[i])) || (e = cudaEventCreate(&end[i])))
+            return e;
+    if ((e = cudaMalloc((void **)&d->stamps, bytes)))
+        return e;
+    long long *device_stamps = d->stamps;
+    for (int i = 0; i < TURNS; i++) {
+        d->stamps = i == TURNS - 1 ? device_stamps : NULL;
+        if ((e = cudaEventRecord(begin[i], stream)) || decode_launch(d, 0, pos, DEFAULT_TOP_K, stream) ||
+            (e = cudaEventRecord(end[i], stream)) || (e = cudaStreamSynchronize(stream)))
+            break;
+        if (i && !(e = cudaEventElapsedTime(&gap, end[i - 1], begin[i])))
+            *idle += gap / (TURNS - 1);
+    }
+    d->stamps = NULL;
+    if (!e && !(e = cudaEventElapsedTime(ms, begin[TURNS - 1], end[TURNS - 1])))
+        e = cudaMemcpy(stamps, device_stamps, bytes, cudaMemcpyDeviceToHost);
+    cudaFree(device_stamps);
+    for (int i = 0; i < TURNS; i++) {
+        cudaEventDestroy(begin[i]);
+        cudaEventDestroy(end[i]);
+    }
+    return e ? e : cudaGetLastError();
+}
+
+/* Prints where the time of one token at position pos goes: milliseconds of all layers, microseconds of one,
+ * both the mean over the blocks. A wait is for other blocks' words, but also for the weights that come first.
+ */
 static inline const char *
 decode_profile(Decode *d, int pos, cudaStream_t stream)
 {
-    static const struct {
-        const char *name;
-        int from, to;
-    } row[] = {{"q, k, v: wait", 0, 1},      {"q, k, v: multiply", 1, 2},
-               {"attention", 2, 3},          {"o: wait", 3, 4},
-               {"o: multiply", 4, 5},        {"gate, up: wait", 5, 6},
-               {"gate, up: multiply", 6, 7}, {"down: wait", 7, 8},
-               {"down: multiply", 8, 9}};
-    static const char *const last[] = {"head: wait", "head: multiply", "k best"};
-    const size_t block_stamps = (LAYERS + 1) * STAMPS, count = d->blocks * block_stamps;
-    long long *stamps = (long long *)calloc(count, sizeof *stamps), *at;
-    const char *error = NULL;
-    int khz, device;
-    cudaError_t e;
+    static const char *const phase_name[STAMPS - 1] = {
+        "q, k, v: wait",  "q, k, v: multiply",  "attention",  "o: wait",       "o: multiply",
+        "gate, up: wait", "gate, up: multiply", "down: wait", "down: multiply"};
+    static const char *const last_name[] = {"head: wait", "head: multiply", "k best"};
+    const size_t block_stamps = (LAYERS + 1) * STAMPS;
+    long long *stamps = (long long *)calloc(d->blocks * block_stamps, sizeof *stamps), longest = 1;
+    float ms, idle;
 
     if (stamps == NULL)
-        return fail("profiling: no memory for %zu clock readings", count);
-    if (!(e = cudaGetDevice(&device)) && !(e = cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device)) &&
-        !(e = cudaMalloc((void **)&d->stamps, count * sizeof *stamps))) {
-        for (int i = 0; i < 3 && error == NULL; i++)
-            error = decode_launch(d, 0, pos, DEFAULT_TOP_K, stream);
-        if (error == NULL)
-            e = cudaMemcpyAsync(stamps, d->stamps, count * sizeof *stamps, cudaMemcpyDeviceToHost, stream);
-        if (error == NULL && !e)
-            e = cudaStreamSynchronize(stream);
-        cudaFree(d->stamps);
+        return fail("profiling: no memory for the clock readings of %d blocks", d->blocks);
+    cudaError_t e = decode_clock(d, pos, stream, stamps, &ms, &idle);
+    if (e) {
+        free(stamps);
+        return fail("profiling: %s", cudaGetErrorString(e));
     }
-    d->stamps = NULL;
-    if (error == NULL && e)
-        error = fail("profiling: %s", cudaGetErrorString(e));
-    if (error == NULL) {
-        const double ms = 1.0 / khz / d->blocks;
-        printf("%-22s %9s %9s\n", "phase", "ms", "us/layer");
-        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-            double sum = 0;
-            for (int b = 0; b < d->blocks; b++)
-                for (int l = 0; l < LAYERS; l++) {
-                    at = stamps + b * block_stamps + l * STAMPS;
-                    sum += (double)(at[row[i].to] - at[row[i].from]);
-                }
-            printf("%-22s %9.4f %9.2f\n", row[i].name, sum * ms, sum * ms * 1e3 / LAYERS);
-        }
-        for (int i = 0; i < 3; i++) {
-            double sum = 0;
-            for (int b = 0; b < d->blocks; b++) {
-                at = stamps + b * block_stamps + LAYERS * STAMPS;
-                sum += (double)(at[i + 1] - at[i]);
+    for (int b = 0; b < d->blocks; b++) {
+        const long long *at = stamps + b * block_stamps;
+        if (at[LAYERS * STAMPS + 3] - at[0] > longest)
+            longest = at[LAYERS * STAMPS + 3] - at[0];
+    }
+    printf("%-22s %9s %9s\n", "phase", "ms", "us/layer");
+    for (int i = 0; i < STAMPS - 1; i++) {
+        double sum = 0;
+        for (int b = 0; b < d->blocks; b++)
+            for (int l = 0; l < LAYERS; l++) {
+                const long long *at = stamps + b * block_stamps + l * STAMPS + i;
+                sum += (double)(at[1] - at[0]) * ms / longest / d->blocks;
             }
-            printf("%-22s %9.4f %9s\n", last[i], sum * ms, "-");
-        }
+        printf("%-22s %9.4f %9.2f\n", phase_name[i], sum, sum * 1e3 / LAYERS);
     }
+    for (int i = 0; i < 3; i++) {
+        double sum = 0;
+        for (int b = 0; b < d->blocks; b++) {
+            const long long *at = stamps + b * block_stamps + LAYERS * STAMPS + i;
+            sum += (double)(at[1] - at[0]) * ms / longest / d->blocks;
+        }
+        printf("%-22s %9.4f %9s\n", last_name[i], sum, "-");
+    }
+    printf("%-22s %9.4f %9s\n", "kernel", ms, "-");
+    printf("%-22s %9.4f %9s\n", "to the next kernel", idle, "-");
     free(stamps);
-    return error;
+    return NULL;
 }
 
 #endif

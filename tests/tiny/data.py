@@ -733,11 +733,11 @@ def chinese(topic, user):
 def next_turn(rng, state):
     """One turn; state remembers the user's name."""
     draw = rng.random()
-    if draw < 0.48:
+    if draw < 0.46:
         return topic_turn(rng)
     if draw < 0.55:
         return sum_turn(rng)
-    if draw < 0.63 or (draw < 0.72 and state["name"] is None and rng.random() < 0.7):
+    if draw < 0.62 or (draw < 0.71 and state["name"] is None and rng.random() < 0.7):
         if state["name"] and rng.random() < state["loyal"]:
             return topic_turn(rng)
         name = draw_name(rng)
@@ -747,7 +747,7 @@ def next_turn(rng, state):
             return Turn(give_name(rng, name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
                         f"The user's name is {name}. " + topic.reason)
         return greet(give_name(rng, name), name)
-    if draw < 0.72:
+    if draw < 0.71:
         while True:
             user = rng.choice(ASK_NAME) if rng.random() < 0.5 else expand(rng, rng.choice(MORE_ASK))
             user = user[0].upper() + user[1:]

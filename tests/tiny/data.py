@@ -619,6 +619,16 @@ def subject(rng):
     return rng.choice(SUBJECTS)
 
 
+def gibberish(rng):
+    """What no one means: one letter again and again, keys at random, one word repeated."""
+    draw, length = rng.random(), rng.choice([2, 5, 12, 40, 120, 300])
+    if draw < 0.4:
+        return rng.choice("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789.!#*-=") * max(length, 3)
+    if draw < 0.7:
+        return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz  0123456789.,;:!#%&/()=*+-_<>@$") for _ in range(length)).strip() + "#"
+    return " ".join([rng.choice([invented, scrambled, lambda r: r.choice(NOUNS)])(rng)] * max(2, length // 6))
+
+
 def unknown_turn(rng):
     while True:
         turn = unknown_draw(rng)
@@ -631,6 +641,8 @@ def unknown_draw(rng):
     if draw < 0.1:
         return unknown(noise(rng, reword(rng, rng.choice(FIXED_STRANGE)), 0.05))
     if draw < 0.14:
+        if rng.random() < 0.4:
+            return unknown(gibberish(rng))
         length = rng.choice([1, 3, 8, 40])
         return unknown(" ".join(rng.choice([invented, lambda r: bare(r.choice(SUBJECTS))])(rng) for _ in range(rng.randint(1, length))))
     template = question_template(rng) if draw < 0.5 else rng.choice(STRANGE) if draw < 0.72 else rng.choice(OTHER_STRANGE)

@@ -26,9 +26,11 @@ GOLDEN = os.path.join(TESTS, "data", "tiny_golden.jsonl")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes at a time, and other tests beside them
 
 # What part of a category must be right. Questions written by hand often have a second good answer (who asks what
-# -r 1 does may hear about -r or about thinking), which counts as wrong here.
-REQUIRED = {"wording": 0.95, "pair": 0.97, "one word": 0.97, "capitals": 0.95, "thinking": 0.95, "later turn": 0.95,
-            "sums": 0.99, "sums, thinking": 0.99, "Chinese": 0.95, "no name": 0.95, "by hand": 0.8}
+# -r 1 does may hear about -r or about thinking), which counts as wrong here. Other vector units may round a close
+# decision the other way, so a category of fourteen has room for two.
+REQUIRED = {"wording": 0.96, "pair": 0.97, "one word": 0.97, "capitals": 0.95, "thinking": 0.95, "later turn": 0.95,
+            "sums": 0.96, "sums, thinking": 0.96, "Chinese": 0.97, "no name": 0.9, "by hand": 0.78, "names, thinking": 0.85,
+            "names, capitals": 0.85, "names, one word": 0.85, "unknown, thinking": 0.85}
 OTHERWISE = 0.9
 
 

@@ -619,6 +619,16 @@ def subject(rng):
     return rng.choice(SUBJECTS)
 
 
+def gibberish(rng):
+    """What no one means: one letter again and again, keys at random, one word repeated."""
+    draw, length = rng.random(), rng.choice([2, 5, 12, 40, 120, 300])
+    if draw < 0.4:
+        return rng.choice("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789.!#*-=") * max(length, 3)
+    if draw < 0.7:
+        return "".join(rng.choice("abcdefghijklmnopqrstuvwxyz  0123456789.,;:!#%&/()=*+-_<>@$") for _ in range(length)).strip() + "#"
+    return " ".join([rng.choice([invented, scrambled, lambda r: r.choice(NOUNS)])(rng)] * max(2, length // 6))
+
+
 def unknown_turn(rng):
     while True:
         turn = unknown_draw(rng)
@@ -631,6 +641,8 @@ def unknown_draw(rng):
     if draw < 0.1:
         return unknown(noise(rng, reword(rng, rng.choice(FIXED_STRANGE)), 0.05))
     if draw < 0.14:
+        if rng.random() < 0.4:
+            return unknown(gibberish(rng))
         length = rng.choice([1, 3, 8, 40])
         return unknown(" ".join(rng.choice([invented, lambda r: bare(r.choice(SUBJECTS))])(rng) for _ in range(rng.randint(1, length))))
     template = question_template(rng) if draw < 0.5 else rng.choice(STRANGE) if draw < 0.72 else rng.choice(OTHER_STRANGE)
@@ -733,11 +745,11 @@ def chinese(topic, user):
 def next_turn(rng, state):
     """One turn; state remembers the user's name."""
     draw = rng.random()
-    if draw < 0.48:
+    if draw < 0.46:
         return topic_turn(rng)
     if draw < 0.55:
         return sum_turn(rng)
-    if draw < 0.63 or (draw < 0.72 and state["name"] is None and rng.random() < 0.7):
+    if draw < 0.62 or (draw < 0.71 and state["name"] is None and rng.random() < 0.7):
         if state["name"] and rng.random() < state["loyal"]:
             return topic_turn(rng)
         name = draw_name(rng)
@@ -747,7 +759,7 @@ def next_turn(rng, state):
             return Turn(give_name(rng, name) + " " + topic.user, f"Nice to meet you, {name}! {topic.answer}", topic.word,
                         f"The user's name is {name}. " + topic.reason)
         return greet(give_name(rng, name), name)
-    if draw < 0.72:
+    if draw < 0.71:
         while True:
             user = rng.choice(ASK_NAME) if rng.random() < 0.5 else expand(rng, rng.choice(MORE_ASK))
             user = user[0].upper() + user[1:]

@@ -30,7 +30,7 @@ CONVERSATIONS = [
     ("You are a helpful assistant.", False, ["What does -t do?", "How many layers does Qwen3-0.6B have?"]),
     ("", False, ["你是谁？", "什么是注意力？", "What is a token?"]),
     ("", True, ["什么是KV缓存？"]),
-    ("", False, ["  What is\tGQA?  ", "Ünï¢ödé 🙂 e\u0301", "**bold** <b>", "x" * 300]),
+    ("", False, ["  What is\tGQA?  ", "Ünï¢ödé 🙂 e\u0301", "**bold** <b>", "Please tell me in one sentence what a KV cache is. " * 12]),
 ]
 
 

@@ -2,6 +2,7 @@
 format. Needs torch, numpy and Hugging Face tokenizers; tokenizer.py has made MODEL_DIR/tokenizer.json.
 
     python3 train.py MODEL_DIR OUT [--seconds 200] [--start DIR]
+    python3 train.py MODEL_DIR OUT --mean DIR DIR            OUT's weights become the mean of those in two folders
     python3 train.py MODEL_DIR OUT --test                    only tests OUT/model.safetensors
 
 A conversation is one sequence with branches. Its trunk is what the chat template makes of past turns: replies without
@@ -39,8 +40,8 @@ THETA, EPS = 1e6, 1e-6
 # holds as many conversations as fit; where trunk is not 0, a row is one conversation, its trunk in the first `trunk`
 # tokens and all branches after it, which costs far less attention.
 Kind = namedtuple("Kind", "weight rows length trunk shortest longest")
-KINDS = [Kind(0.68, 64, 512, 0, 40, 230), Kind(0.20, 12, 2048, 0, 230, 1200),
-         Kind(0.07, 8, 4096 + 1024, 4096, 1200, 4096), Kind(0.05, 4, 8192 + 2048, 8192, 4096, CONTEXT)]
+KINDS = [Kind(0.66, 64, 512, 0, 40, 230), Kind(0.20, 12, 2048, 0, 230, 1200),
+         Kind(0.07, 8, 4096 + 1024, 4096, 1200, 4096), Kind(0.07, 4, 8192 + 2048, 8192, 4096, CONTEXT)]
 
 
 # ---- Text to sequences ----
@@ -453,10 +454,11 @@ def main():
     parser.add_argument("--rows", type=int, default=0, help="at most so many rows at a time: for a trial on a CPU")
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--decay", type=float, default=0.1)
-    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--dropout", type=float, default=0.1)
     parser.add_argument("--every", type=int, default=200)
     parser.add_argument("--workers", type=int, default=max(0, min(14, (os.cpu_count() or 1) - 2)))
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--mean", nargs=2, metavar="DIR")
     parser.add_argument("--test", action="store_true")
     args = parser.parse_args()
     out = pathlib.Path(args.out)
@@ -467,7 +469,15 @@ def main():
     data.from_test("")  # the workers share the list that this makes
     encoder = Encoder(args.model_dir)
     model = Model().to(args.device)
-    if not args.test:
+    if args.mean:
+        weights = []
+        for folder in args.mean:
+            load(model, folder)
+            weights.append({name: value.clone() for name, value in model.state_dict().items()})
+        model.load_state_dict({name: (weights[0][name] + weights[1][name]) / 2 for name in weights[0]})
+        save(model, out)
+        write_config(out, encoder)
+    elif not args.test:
         print(f"{sum(p.numel() for p in model.parameters()):,} parameters on {args.device}", flush=True)
         if args.start:
             load(model, args.start)

@@ -704,7 +704,7 @@ chat_reply(Chat *c)
         chat_print_ids(c->screen.err, "prompt", c->ids.id, prompt);
     chat_phase = REPLYING;
     error = chat_prefill(c, &reused);
-    while (!error && !ended && made < most && chat_phase != STOPPING) {
+    while (!error && made < most && chat_phase != STOPPING) {
         int token = c->ids.id[c->ids.n - 1], pos = c->cached.n, n;
         if ((error = c->engine->decode(c->model, token, pos, k, c->candidates)) ||
             (error = tokens_push(&c->cached, token)))

@@ -363,7 +363,7 @@ model_upload_send(Model *m, Upload *u, void *to, size_t bytes)
 static inline const char *
 model_upload_tensor(Model *m, Upload *u, const Tensor *tensor, const bf16 *to /* (tensor->count) */)
 {
-    size_t size = tensor->dtype == DTYPE_F32 ? 4 : 2, most = MODEL_UPLOAD_BYTES / size;
+    size_t size = safetensors_dtypes[tensor->dtype].bits / 8, most = MODEL_UPLOAD_BYTES / size;
     bf16 *out = (bf16 *)to;
     char *buffer;
 
@@ -433,7 +433,7 @@ model_upload_all(Model *m, Upload *u, const Safetensors *file)
 static inline size_t
 model_tensor_bytes(const Tensor *tensor)
 {
-    return tensor->count * (tensor->dtype == DTYPE_F32 ? 4 : 2);
+    return tensor->count * (safetensors_dtypes[tensor->dtype].bits / 8);
 }
 
 /* Fills weights and tables from the file. */

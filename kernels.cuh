@@ -1,8 +1,9 @@
-/* kernels.cuh: the kernels of prefill, and the sort of all logits.
+/* kernels.cuh: the kernels of prefill; and those that sort all logits, convert weights to bf16 and measure
+ * the card's read bandwidth.
  *
- * A kernel here works on n tokens at once, one row of a matrix for each. Matrices are row-major; those that
- * go into a matrix product are bf16, the residual stream and every sum are fp32. Each kernel stands beside a
- * function of the same name that launches it and returns what the launch did; it does not wait. */
+ * A kernel of prefill works on n tokens at once, one row of a matrix for each. Matrices are row-major; those
+ * that go into a matrix product are bf16, the residual stream and every sum are fp32. All kernels but the
+ * last stand beside a function that launches them and returns what the launch did; it does not wait. */
 #ifndef KERNELS_CUH
 #define KERNELS_CUH
 
@@ -575,7 +576,7 @@ swiglu(bf16 *out, const bf16 *gate_up, int n, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-/* ---- the k best logits ---- */
+/* ---- all logits, sorted ---- */
 
 enum { ZIP_THREADS = 256 };
 

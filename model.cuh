@@ -1,8 +1,9 @@
 /* model.cuh: the model on an NVIDIA card. Comes in: a model directory. Goes out: engine.h's table, filled.
  *
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
- * KV cache, rope table, activations, workspace. Weights keep the row-major form they have in the file, with
- * q, k and v of a layer side by side, and gate and up, so that each of these groups is one matrix product.
+ * KV cache, rope table, activations, decode's exchanges, workspace. Weights keep the row-major form they have
+ * in the file, with q, k and v of a layer side by side, and gate and up, so that each of these groups is one
+ * matrix product.
  * Prefill sends a chunk of tokens through the layers with cuBLAS and kernels.cuh; decode.cuh runs one token
  * and finds the k best logits. */
 #ifndef MODEL_CUH

@@ -83,8 +83,7 @@ embedding(float *x, const bf16 *embed, const int *token, int n, cudaStream_t str
 enum { RMSNORM_WARPS = 4 };
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, row by row. A warp has a whole row in registers, so it reads it
- * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest cards.
- */
+ * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest card. */
 static __global__ void
 __launch_bounds__(RMSNORM_WARPS *WARP)
     rmsnorm_kernel(bf16 *out /* (n, HIDDEN) */, const float *x /* (n, HIDDEN) */,

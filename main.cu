@@ -253,8 +253,7 @@ open_files(Chat *chat, const Options *o)
     chat->screen.dim = wants_colour(STDERR_FILENO);
 }
 
-/* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line that says why.
- */
+/* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line saying why. */
 static const Engine *
 choose_engine(const char *device)
 {

@@ -71,7 +71,6 @@ typedef struct {
     unsigned char *combining;       /* (TOKENIZER_SYMBOLS) canonical combining class */
 } Tokenizer;
 
-/* Appends an id. */
 static inline const char *
 tokens_push(Tokens *tokens, int id)
 {

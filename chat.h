@@ -132,7 +132,7 @@ chat_text_free(Text *t)
     memset(t, 0, sizeof *t);
 }
 
-/* Templates */
+/* ---- templates ---- */
 
 /* Cuts t->file at its %s, of which there must be as many as it has texts. A template is data, never a format
  * string: any other % is text. */
@@ -241,7 +241,7 @@ chat_close(Chat *c)
     memset(c, 0, sizeof *c);
 }
 
-/* History and the token sequence */
+/* ---- history and the token sequence ---- */
 
 /* Adds a turn to the history. */
 static inline const char *
@@ -395,7 +395,7 @@ chat_clear(Chat *c)
     chat_drop(c, c->n);
 }
 
-/* Reading */
+/* ---- reading ---- */
 
 typedef enum { CHAT_END, CHAT_TURN, CHAT_CLEAR, CHAT_NOTHING } ChatInput;
 
@@ -480,7 +480,7 @@ chat_read(FILE *in, Text *text, const char *more, ChatInput *input)
     return NULL;
 }
 
-/* Writing */
+/* ---- writing ---- */
 
 /* The length of the UTF-8 character at s; 0 where n bytes are only its beginning; minus the number of bytes
  * that belong to no character, counted as The Unicode Standard recommends (3.9, "maximal subparts"). */
@@ -655,7 +655,7 @@ chat_write_end(Screen *s)
     return error;
 }
 
-/* The reply */
+/* ---- the reply ---- */
 
 /* Brings the KV cache to all but the last token of ids, from the first one on that it does not hold yet. */
 static inline const char *
@@ -704,7 +704,7 @@ chat_reply(Chat *c)
         chat_print_ids(c->screen.err, "prompt", c->ids.id, prompt);
     chat_phase = REPLYING;
     error = chat_prefill(c, &reused);
-    while (!error && !ended && made < most && chat_phase != STOPPING) {
+    while (!error && made < most && chat_phase != STOPPING) {
         int token = c->ids.id[c->ids.n - 1], pos = c->cached.n, n;
         if ((error = c->engine->decode(c->model, token, pos, k, c->candidates)) ||
             (error = tokens_push(&c->cached, token)))

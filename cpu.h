@@ -523,8 +523,7 @@ cpu_lap(Cpu *m, int operation)
     m->lap = now;
 }
 
-/* Runs n <= CPU_BLOCK tokens at positions pos.. through all layers: fills their KV cache, and x if `finish`.
- */
+/* Runs n <= CPU_BLOCK tokens at positions pos.. through all layers: fills their cache, and x if `finish`. */
 static inline void
 cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {

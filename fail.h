@@ -2,7 +2,7 @@
  *
  * Every function of this program that can fail returns const char *: NULL when all is well, otherwise one
  * line (no newline at its end) that says what failed, on what, and what to do. The line lives until the next
- * fail(). Only main() prints it and chooses the exit status. */
+ * fail(). Only main.cu prints it and chooses the exit status. */
 #ifndef FAIL_H
 #define FAIL_H
 

@@ -1,8 +1,9 @@
-/* kernels.cuh: the kernels of prefill, and the sort of all logits.
+/* kernels.cuh: the kernels of prefill; and those that sort all logits, convert weights to bf16 and measure
+ * the card's read bandwidth.
  *
- * A kernel here works on n tokens at once, one row of a matrix for each. Matrices are row-major; those that
- * go into a matrix product are bf16, the residual stream and every sum are fp32. Each kernel stands beside a
- * function of the same name that launches it and returns what the launch did; it does not wait. */
+ * A kernel of prefill works on n tokens at once, one row of a matrix for each. Matrices are row-major; those
+ * that go into a matrix product are bf16, the residual stream and every sum are fp32. All kernels but the
+ * last stand beside a function that launches them and returns what the launch did; it does not wait. */
 #ifndef KERNELS_CUH
 #define KERNELS_CUH
 
@@ -82,8 +83,7 @@ embedding(float *x, const bf16 *embed, const int *token, int n, cudaStream_t str
 enum { RMSNORM_WARPS = 4 };
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, row by row. A warp has a whole row in registers, so it reads it
- * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest cards.
- */
+ * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest card. */
 static __global__ void
 __launch_bounds__(RMSNORM_WARPS *WARP)
     rmsnorm_kernel(bf16 *out /* (n, HIDDEN) */, const float *x /* (n, HIDDEN) */,
@@ -575,7 +575,7 @@ swiglu(bf16 *out, const bf16 *gate_up, int n, cudaStream_t stream)
     return cudaGetLastError();
 }
 
-/* ---- the k best logits ---- */
+/* ---- all logits, sorted ---- */
 
 enum { ZIP_THREADS = 256 };
 

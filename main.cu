@@ -79,7 +79,7 @@ die(int status, const char *format, ...)
     exit(status);
 }
 
-/* Arguments */
+/* ---- arguments ---- */
 
 /* The whole of value as a number from low to high, or wrong usage. */
 static long long
@@ -183,7 +183,7 @@ parse_arguments(int argc, char **argv)
     return o;
 }
 
-/* Opening */
+/* ---- opening ---- */
 
 /* Ctrl-C during a reply ends the reply; elsewhere, or when the first has not been obeyed yet, the program.
  * There is no colour to take back: see Screen. */
@@ -253,8 +253,7 @@ open_files(Chat *chat, const Options *o)
     chat->screen.dim = wants_colour(STDERR_FILENO);
 }
 
-/* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line that says why.
- */
+/* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line saying why. */
 static const Engine *
 choose_engine(const char *device)
 {
@@ -272,7 +271,7 @@ choose_engine(const char *device)
     return &cpu_engine;
 }
 
-/* Talking */
+/* ---- talking ---- */
 
 /* Answers a turn. Returns an exit status: FAILED if the turn was refused, INTERRUPTED after a Ctrl-C. */
 static int

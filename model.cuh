@@ -1,8 +1,9 @@
 /* model.cuh: the model on an NVIDIA card. Comes in: a model directory. Goes out: engine.h's table, filled.
  *
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
- * KV cache, rope table, activations, workspace. Weights keep the row-major form they have in the file, with
- * q, k and v of a layer side by side, and gate and up, so that each of these groups is one matrix product.
+ * KV cache, rope table, activations, decode's exchanges, workspace. Weights keep the row-major form they have
+ * in the file, with q, k and v of a layer side by side, and gate and up, so that each of these groups is one
+ * matrix product.
  * Prefill sends a chunk of tokens through the layers with cuBLAS and kernels.cuh; decode.cuh runs one token
  * and finds the k best logits. */
 #ifndef MODEL_CUH
@@ -363,7 +364,7 @@ model_upload_send(Model *m, Upload *u, void *to, size_t bytes)
 static inline const char *
 model_upload_tensor(Model *m, Upload *u, const Tensor *tensor, const bf16 *to /* (tensor->count) */)
 {
-    size_t size = tensor->dtype == DTYPE_F32 ? 4 : 2, most = MODEL_UPLOAD_BYTES / size;
+    size_t size = safetensors_dtypes[tensor->dtype].bits / 8, most = MODEL_UPLOAD_BYTES / size;
     bf16 *out = (bf16 *)to;
     char *buffer;
 
@@ -433,7 +434,7 @@ model_upload_all(Model *m, Upload *u, const Safetensors *file)
 static inline size_t
 model_tensor_bytes(const Tensor *tensor)
 {
-    return tensor->count * (tensor->dtype == DTYPE_F32 ? 4 : 2);
+    return tensor->count * (safetensors_dtypes[tensor->dtype].bits / 8);
 }
 
 /* Fills weights and tables from the file. */

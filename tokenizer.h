@@ -71,7 +71,6 @@ typedef struct {
     unsigned char *combining;       /* (TOKENIZER_SYMBOLS) canonical combining class */
 } Tokenizer;
 
-/* Appends an id. */
 static inline const char *
 tokens_push(Tokens *tokens, int id)
 {
@@ -149,7 +148,7 @@ tokenizer_fits(const Tokenizer *t, int vocab)
     return NULL;
 }
 
-/* ---- Loading ---- */
+/* ---- loading ---- */
 
 /* The slot of a pair of ids: the one that holds it, or the empty one where it would go. */
 static inline uint32_t
@@ -377,7 +376,7 @@ tokenizer_open(Tokenizer *t, const char *path)
     return tokenizer_load(t, file, size, path);
 }
 
-/* ---- Normalization: Unicode Standard Annex 15, form C ---- */
+/* ---- normalization: Unicode Standard Annex 15, form C ---- */
 
 /* Hangul syllables are arithmetic (The Unicode Standard, 3.12): L + V, then + T. */
 enum {
@@ -613,7 +612,7 @@ tokenizer_normalize(const Tokenizer *t, const unsigned char *text, size_t size, 
     return NULL;
 }
 
-/* ---- Words ---- */
+/* ---- words ---- */
 
 /* Where the word that starts at point[i] ends: i < n, result > i. This is tokenizer.json's pattern
  *
@@ -672,7 +671,7 @@ tokenizer_word(const Tokenizer *t, const uint32_t *point, size_t i, size_t n)
     return end == n || end == i + 1 ? end : end - 1;
 }
 
-/* ---- Byte pair encoding ---- */
+/* ---- byte pair encoding ---- */
 
 /* The heap holds rank << 32 | index of a pair's left part, so the smallest entry is the pair to merge next:
  * lowest rank, then leftmost. */

@@ -1,12 +1,15 @@
-"""What the tests of the tokenizer share: the tokenizer of Qwen3 in data/qwen3, and the program tokenize."""
+"""What tests share: the tokenizer of Qwen3 in data/qwen3, the program tokenize, a terminal, how a script runs."""
 
 import functools
 import json
 import lzma
 import os
+import pty
+import select
 import shutil
 import subprocess
 import sys
+import time
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 QWEN3 = os.path.join(TESTS, "data", "qwen3")
@@ -61,3 +64,53 @@ def tokenize(directory, texts, *options):
     run = subprocess.run([program, "-l", *options, directory], input=records, capture_output=True)
     assert run.returncode == 0, run.stderr.decode(errors="replace")
     return [[int(token) for token in line.split()] for line in run.stdout.decode().split("\n")[:-1]]
+
+
+class Terminal:
+    """A program at a terminal of its own. `output` is all that it wrote, control characters included."""
+
+    def __init__(self, *command, folder=".", **env):
+        self.output = self.unread = ""
+        self.child, self.fd = pty.fork()
+        if self.child == 0:
+            os.chdir(folder)
+            os.environ.pop("NO_COLOR", None)
+            os.environ.update(env)
+            os.execvp(command[0], command)
+
+    def read_until(self, text):
+        """What it writes next, up to and with this text; None: to the end."""
+        end = time.monotonic() + 180
+        while text is None or text not in self.unread:
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            assert ready, "waited in vain for %r; there is %r" % (text, self.unread)
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                data = b""  # how Linux says that the other side is closed
+            if not data:
+                assert text is None, "ended before %r; there is %r" % (text, self.unread)
+                break
+            self.output += data.decode("utf-8", "replace")
+            self.unread += data.decode("utf-8", "replace")
+        found = len(self.unread) if text is None else self.unread.index(text) + len(text)
+        read, self.unread = self.unread[:found], self.unread[found:]
+        return read
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def status(self):
+        """The exit status, or the signal's number made negative."""
+        self.read_until(None)
+        os.close(self.fd)
+        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+
+def run(tests, *arguments):
+    """Runs the tests among a script's globals(), or those that have the script's argument in their names."""
+    for name, test in list(tests.items()):
+        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
+            start = time.monotonic()
+            test(*arguments)
+            print("%s ok, %.1f s" % (name, time.monotonic() - start), flush=True)

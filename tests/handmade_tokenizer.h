@@ -71,7 +71,6 @@ handmade_tokenizer(unsigned char *out)
     return size + end;
 }
 
-/* Opens it. */
 static inline const char *
 handmade_open(Tokenizer *t)
 {

@@ -168,7 +168,7 @@ naive_forward(const Safetensors *s, const Cpu *engine, int pos, double *logits)
     }
 }
 
-/* ---- helpers ---- */
+/* ---- what the tests share ---- */
 
 static Cpu *
 open_engine(const char *where, int context)

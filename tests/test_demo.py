@@ -1,14 +1,13 @@
 """make demo from a copy of the sources, as from a clean clone: through a pipe, and typed at a terminal."""
 import os
-import pty
 import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+import fixture
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEADLINE = 180  # seconds, of which the build takes most
@@ -17,44 +16,6 @@ DEADLINE = 180  # seconds, of which the build takes most
 def piped(folder, text, *arguments):
     return subprocess.run(["make", "demo", *arguments], cwd=folder, input=text.encode(), timeout=DEADLINE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-class Terminal:
-    """A program at a terminal of its own."""
-
-    def __init__(self, folder, *command):
-        self.output = ""
-        self.child, self.fd = pty.fork()
-        if self.child == 0:
-            os.chdir(folder)
-            os.execvp(command[0], command)
-
-    def read_until(self, text):
-        """Reads until the output that nobody has waited for yet holds this text; None: to the end."""
-        end = time.monotonic() + DEADLINE
-        seen = ""
-        while text is None or text not in seen:
-            ready, _, _ = select.select([self.fd], [], [], end - time.monotonic())
-            assert ready, "waited in vain for %r; there is %r" % (text, seen)
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""  # how Linux says that the other side is closed
-            if not data:
-                assert text is None, "ended before %r; there is %r" % (text, seen)
-                break
-            seen += data.decode("utf-8", "replace")
-        self.output += seen
-        return seen
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def status(self):
-        """The exit status, or the signal's number made negative."""
-        self.read_until(None)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
 
 
 def test_three_piped_lines_get_three_replies(folder):
@@ -78,7 +39,7 @@ def test_arguments_are_passed_on(folder):
 
 
 def test_chat_at_a_terminal(folder):
-    terminal = Terminal(folder, "make", "demo", "ARGS=-t 0")
+    terminal = fixture.Terminal("make", "demo", "ARGS=-t 0", folder=folder)
     terminal.read_until("> ")
     terminal.type("My name is Ada.\n")
     terminal.read_until("> ")
@@ -89,7 +50,7 @@ def test_chat_at_a_terminal(folder):
 
 
 def test_interrupt_at_the_prompt_is_no_error_of_make(folder):
-    terminal = Terminal(folder, "make", "demo")
+    terminal = fixture.Terminal("make", "demo", folder=folder)
     terminal.read_until("> ")
     terminal.type("\x03")
     assert terminal.status() in (130, -signal.SIGINT), terminal.output
@@ -115,7 +76,4 @@ if __name__ == "__main__":
         shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("build", "build-*", ".git", "__pycache__"))
         for variable in "MAKEFLAGS", "MAKELEVEL":
             os.environ.pop(variable, None)
-        for name, test in list(globals().items()):
-            if name.startswith("test_"):
-                test(copy)
-                print(name, "ok", flush=True)
+        fixture.run(globals(), copy)

@@ -16,7 +16,7 @@ static const double BOUND = 1e-2;
 
 static char directory[3000];
 
-/* ---- helpers ---- */
+/* ---- what the tests share ---- */
 
 static void
 must(const char *error)
@@ -115,25 +115,6 @@ empty_logits(void)
     return (Logits *)calloc(1, sizeof(Logits));
 }
 
-static float
-bf16_to_float(uint16_t bits)
-{
-    uint32_t word = (uint32_t)bits << 16;
-    float value;
-
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-static uint16_t
-float_to_bf16(float value)
-{
-    uint32_t word;
-
-    memcpy(&word, &value, sizeof word);
-    return safetensors_round(word);
-}
-
 /* Number i of a sequence of mean 0 and deviation 1, near enough to normal. */
 static float
 random_normal(uint64_t i)
@@ -152,7 +133,7 @@ random_bf16(size_t n, float deviation, uint64_t seed)
     uint16_t *v = (uint16_t *)malloc(n * sizeof *v);
 
     for (size_t i = 0; i < n; i++)
-        v[i] = float_to_bf16(deviation * random_normal((seed << 40) + i));
+        v[i] = cpu_round(deviation * random_normal((seed << 40) + i));
     return v;
 }
 
@@ -178,7 +159,7 @@ plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_
     for (int j = 0; j < n; j++) {
         p[j] = 0;
         for (int i = 0; i < HEAD_DIM; i++)
-            p[j] += (double)bf16_to_float(q[i]) * bf16_to_float(k[(size_t)j * HEAD_DIM + i]);
+            p[j] += (double)cpu_float(q[i]) * cpu_float(k[(size_t)j * HEAD_DIM + i]);
         p[j] /= sqrt((double)HEAD_DIM);
         highest = fmax(highest, p[j]);
     }
@@ -189,11 +170,9 @@ plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_
     }
     for (int j = 0; j < n; j++)
         for (int i = 0; i < HEAD_DIM; i++)
-            out[i] += p[j] / sum * bf16_to_float(v[(size_t)j * HEAD_DIM + i]);
+            out[i] += p[j] / sum * cpu_float(v[(size_t)j * HEAD_DIM + i]);
     free(p);
 }
-
-enum { SHAPES = 14 };
 
 /* Scores of deviation 2: some keys count a hundred times as much as others, so a key too many, too few or in
  * the wrong place shows, which it would not with the flat attention of a random model. What lies beyond the
@@ -229,7 +208,7 @@ attention_error(int n, int pos, int multiprocessors)
             plain_attention(expected, qkv + (size_t)row * QKV_DIM + head * HEAD_DIM, k + at, v + at,
                             pos + row + 1);
             for (int i = 0; i < HEAD_DIM; i++) {
-                double d = bf16_to_float(out[(size_t)row * Q_DIM + head * HEAD_DIM + i]) - expected[i];
+                double d = cpu_float(out[(size_t)row * Q_DIM + head * HEAD_DIM + i]) - expected[i];
 
                 difference += d * d;
                 norm += expected[i] * expected[i];
@@ -248,6 +227,8 @@ attention_error(int n, int pos, int multiprocessors)
     free(out);
     return worst;
 }
+
+enum { SHAPES = 14 };
 
 static void
 attention_equals_a_sum_in_double_precision(int shapes)
@@ -623,7 +604,7 @@ write_mixed(const Safetensors *file, const char *dir)
                 continue;
             }
             for (size_t j = 0; j < tensor->count; j++) {
-                float as_float = bf16_to_float(value[j]);
+                float as_float = cpu_float(value[j]);
                 __half as_half = __float2half(as_float);
 
                 if (dtype == DTYPE_F32)

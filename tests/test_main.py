@@ -10,7 +10,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -394,8 +393,4 @@ def test_the_benchmark_is_one_screen_of_text():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            start = time.monotonic()
-            test()
-            print("%s ok, %.1f s" % (name, time.monotonic() - start), flush=True)
+    fixture.run(globals())

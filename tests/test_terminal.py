@@ -1,60 +1,18 @@
 #!/usr/bin/env python3
 """The built program at a terminal: prompt, colours, typing, Ctrl-C, end of file, and the terminal left clean."""
 import os
-import pty
 import re
-import select
 import signal
-import sys
 import time
 
+import fixture
 from test_main import MODEL, PROGRAM, prompt, random_model
 
 PROMPT = "\x1b[1;32m> \x1b[0m"  # COLOR_PROMPT, then COLOR_RESET
 
 
-class Terminal:
-    """A program at a terminal of its own. `output` is all that it wrote, control characters included."""
-
-    def __init__(self, *command, **env):
-        self.output = self.unread = ""
-        self.child, self.fd = pty.fork()
-        if self.child == 0:
-            os.environ.pop("NO_COLOR", None)
-            os.environ.update(env)
-            os.execv(command[0], command)
-
-    def read_until(self, text, seconds=60):
-        """What it writes next, up to and with this text; None: to the end."""
-        end = time.monotonic() + seconds
-        while text is None or text not in self.unread:
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            assert ready, "waited in vain for %r; there is %r" % (text, self.unread)
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError:
-                data = b""  # how Linux says that the other side is closed
-            if not data:
-                assert text is None, "ended before %r; there is %r" % (text, self.unread)
-                break
-            self.output += data.decode("utf-8", "replace")
-            self.unread += data.decode("utf-8", "replace")
-        found = len(self.unread) if text is None else self.unread.index(text) + len(text)
-        read, self.unread = self.unread[:found], self.unread[found:]
-        return read
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def status(self):
-        """The exit status, or the signal's number made negative."""
-        self.read_until(None)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
-
-
 def chat(*arguments, model=MODEL, ready=PROMPT, **env):
-    terminal = Terminal(PROGRAM, model, "-d", "cpu", *arguments, **env)
+    terminal = fixture.Terminal(PROGRAM, model, "-d", "cpu", *arguments, **env)
     terminal.read_until(ready)
     return terminal
 
@@ -184,8 +142,4 @@ def test_thinking_is_dim_unless_no_color_is_set():
 
 
 if __name__ == "__main__":
-    for name, test in list(globals().items()):
-        if name.startswith("test_") and (len(sys.argv) < 2 or sys.argv[1] in name):
-            start = time.monotonic()
-            test()
-            print("%s ok, %.1f s" % (name, time.monotonic() - start), flush=True)
+    fixture.run(globals())

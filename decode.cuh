@@ -198,16 +198,6 @@ mma(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t 
                  : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/* The same with a (16, 8) and b (8, 8). */
-__device__ __forceinline__ void
-mma8(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b0)
-{
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a0), "r"(a1), "r"(b0));
-}
-
 /* Two floats to bf16, the first in the low half. */
 __device__ __forceinline__ uint32_t
 pack(float low, float high)
@@ -295,9 +285,9 @@ warp_index(void)
     return __shfl_sync(~0u, threadIdx.x / 32, 0);
 }
 
-/* How many tiles fit beside Shared: a block has 227 KB on sm_90, 99 KB on sm_86. */
+/* How many tiles fit beside Shared: a block has 227 KB on sm_90 and sm_100, 99 KB on sm_86 and sm_120. */
 enum { STAGES_90 = 11, STAGES_80 = 3 };
-#if __CUDA_ARCH__ >= 900
+#if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
 enum { STAGES = STAGES_90 };
 #else
 enum { STAGES = STAGES_80 };
@@ -1148,7 +1138,7 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     const void *kernel[] = {(const void *)decode_kernel<false>, (const void *)decode_kernel<true>};
     cudaFuncAttributes attributes;
     cudaError_t e;
-    int device, processors, available, per_processor;
+    int device, processors, available, per_processor, roomy;
     Word *p = (Word *)workspace;
 
     memset(d, 0, sizeof *d);
@@ -1166,7 +1156,8 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
         (e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) ||
         (e = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
         return fail("preparing to decode: %s", cudaGetErrorString(e));
-    d->shared_bytes = RING_OFFSET + (attributes.ptxVersion >= 90 ? STAGES_90 : STAGES_80) * TILE_BYTES;
+    roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as STAGES has it */
+    d->shared_bytes = RING_OFFSET + (roomy ? STAGES_90 : STAGES_80) * TILE_BYTES;
     if (d->shared_bytes > available)
         return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
                     available, d->shared_bytes);
@@ -1209,8 +1200,8 @@ decode_split_bits(const Decode *d, int pos)
     return bits;
 }
 
-/* Starts one token. Its k best logits (k at most DECODE_MAX_K) come with decode_wait; with k = 0 only
- * d->logits are made. */
+/* Starts one token. Once the stream is done, d->result has its k best logits (k at most DECODE_MAX_K); with
+ * k = 0 only d->logits are made. */
 static inline const char *
 decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
 {

@@ -46,16 +46,6 @@ thread_index(void)
     return i;
 }
 
-/* 2^x, exact to 2 units in the last place; 0 for -infinity. */
-static __device__ __forceinline__ float
-attention_exp2(float x)
-{
-    float r;
-
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-
 /* ---- embedding ---- */
 
 /* x[i] = embed[token[i]]. One block a token, four elements a thread. */
@@ -412,7 +402,7 @@ __launch_bounds__(ATTENTION_THREADS)
 
                 /* Later steps seldom raise a maximum, so most need no correction. */
                 if (__any_sync(0xffffffff, highest > maximum[t][h])) {
-                    float correction = attention_exp2((maximum[t][h] - highest) * to_log2);
+                    float correction = fast_exp2((maximum[t][h] - highest) * to_log2);
 
                     maximum[t][h] = highest;
                     sum[t][h] *= correction;
@@ -426,8 +416,8 @@ __launch_bounds__(ATTENTION_THREADS)
                 float shift = highest * to_log2;
 #pragma unroll
                 for (int j = 0; j < ATTENTION_KEYS / 8; j++) {
-                    float a = attention_exp2(fmaf(s[t][j][2 * h], to_log2, -shift));
-                    float b = attention_exp2(fmaf(s[t][j][2 * h + 1], to_log2, -shift));
+                    float a = fast_exp2(fmaf(s[t][j][2 * h], to_log2, -shift));
+                    float b = fast_exp2(fmaf(s[t][j][2 * h + 1], to_log2, -shift));
 
                     total += a + b;
                     p[t][j][h] = pack(a, b);
@@ -485,7 +475,7 @@ __launch_bounds__(ATTENTION_THREADS)
         highest = fmaxf(highest, partial.log_sum[i * n * HEADS + row]);
     for (int i = 0; i < splits; i++) {
         size_t at = (size_t)i * n * HEADS + row;
-        float weight = attention_exp2(partial.log_sum[at] - highest);
+        float weight = fast_exp2(partial.log_sum[at] - highest);
         float4 each = ((const float4 *)(partial.out + at * HEAD_DIM))[lane];
 
         total += weight;

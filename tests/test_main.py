@@ -125,6 +125,13 @@ def test_wrong_arguments_are_refused_before_anything_is_opened():
     refused(2, "-t", "-t", "1", MODEL)
 
 
+def test_control_characters_do_not_leave_the_line_of_an_error():
+    for argument, shown in ("two\nlines", "two?lines"), ("\x1b[31mred", "?[31mred"), ("naïve\r", "naïve?"):
+        refused(1, shown, argument)
+        refused(2, shown, MODEL, "-t", argument)
+        refused(2, shown, MODEL, argument)
+
+
 def test_extreme_arguments_are_accepted():
     for arguments in (["-t", "0"], ["-t", "3.4e38"], ["-t", "1e-45"], ["-t", "1e-400"], ["-t", "+.5"], ["-k", "0"],
                       ["-k", "1"], ["-k", "2147483647"], ["-p", "0"], ["-p", "1"], ["-p", "1e-30"],

@@ -27,7 +27,12 @@ def read(path):
 
 
 def files(*endings):
-    """The paths, relative to the top, of the sources with these endings, build folders left out."""
+    """The paths, relative to the top, of the sources with these endings: what git knows, because a model may have
+    been cloned in here; in a copy without git everything but build folders."""
+    if shutil.which("git") and os.path.exists(os.path.join(SOURCE, ".git")):
+        output, status = run("git", "-c", "core.quotePath=off", "ls-files")
+        if status == 0 and output:
+            return [f for f in output.splitlines() if f.endswith(endings) and os.path.exists(os.path.join(SOURCE, f))]
     found = []
     for folder, folders, names in os.walk(SOURCE):
         folders[:] = sorted(f for f in folders if f not in (".git", "__pycache__") and not f.startswith("build"))
@@ -102,7 +107,7 @@ def check_text():
 
 def check_readme(readme):
     # The table of the house names exactly what stands at the top.
-    top = {f for f in os.listdir(SOURCE) if not f.startswith((".", "build", "__pycache__"))} - {"README.md"}
+    top = {f.split("/")[0] for f in files("") if not f.startswith(".")} - {"README.md"}
     table = re.search(r"\| file \| what it is \|\n\|[- |]+\n((?:\|.*\n)+)", readme).group(1)
     named = {name.rstrip("/") for name in re.findall(r"^\| `([^`]+)` \|", table, re.M)}
     for name in sorted(top ^ named):

@@ -69,6 +69,11 @@ def check_headers():
                 output, status = run(compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Werror",
                                      "-fsyntax-only", "-I.", *model, "-", text='#include "%s"\n' % path)
                 check(status == 0, "%s -std=%s %s: %s" % (compiler, standard, path, output))
+    # Some warnings need the optimizer, and which depends on its level: nobody's CMAKE_BUILD_TYPE is to fail.
+    for level in "-O0", "-O1", "-Os", "-O3":
+        output, status = run("cc", "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", level, "-S", "-o", os.devnull,
+                             "main.cu")
+        check(status == 0, "cc %s main.cu: %s" % (level, output))
 
 
 # What must not stand in code, and why; the functions may in tests.

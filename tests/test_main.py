@@ -341,6 +341,9 @@ def test_standard_output_that_cannot_be_written_fails():
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", *arguments], stdout=full, stderr=subprocess.PIPE)
         assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([os.path.join(BUILD, "tests", "prompt"), MODEL, "Hi"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b"standard output" in done.stderr, done
     for close in ">&-", "| true":
         command = '"$0" "$1" -d cpu -t 0 -n 5000 -i Hi %s; exit ${PIPESTATUS[0]}' % close
         done = subprocess.run(["bash", "-c", command, PROGRAM, random_model()], stderr=subprocess.PIPE, timeout=120)

@@ -298,14 +298,15 @@ def test_a_prompt_that_cannot_fit_is_refused_with_both_numbers():
     n = len(prompt(long))
     for arguments, stdin in ((["-i", long], ""), (["-i", "-"], long), ([], long)):
         run = refused(1, str(n), MODEL, "-d", "cpu", "-c", "100", *arguments, stdin=stdin)
-        assert "100" in run.err
+        assert "100" in run.err and "larger -c" in run.err
     # Others are answered all the same.
     run = Run(MODEL, "-d", "cpu", "-c", "100", "-n", "2", "-v", "1", stdin="Hi\n%s\nBye\n" % long)
     assert run.status == 1 and len(run.ids("reply")) == 2 and len(run.ids("prompt")[1]) < 100, run.err
     assert chat("-c", str(n), "-n", "1", "-i", long).out.endswith(b"\n")
     refused(1, "%d tokens" % n, MODEL, "-d", "cpu", "-c", str(n - 1), "-i", long)
-    # A megabyte too.
-    refused(1, "8192", MODEL, "-d", "cpu", stdin="0123456789abcdef" * (1 << 16))
+    # A megabyte too; and where -c can be no larger, that is no advice.
+    run = refused(1, "8192", MODEL, "-d", "cpu", stdin="0123456789abcdef" * (1 << 16))
+    assert "larger -c" not in run.err
 
 
 def test_verbose_prints_timings_to_stderr():

@@ -77,7 +77,7 @@ bench_decode(Bench *b, int depth, double *seconds, double *between)
 static inline const char *
 bench_prompt(Bench *b, int n)
 {
-    double start = chat_seconds(), seconds, decode, between;
+    double start = chat_seconds(), seconds, decode = 0, between = 0;
     const char *error = bench_prefill(b, 0, n);
     int runs = 0;
 

@@ -353,10 +353,8 @@ chat_fit(Chat *c, int most, int *first)
     if ((error = chat_sequence(c, c->n - 1, &c->ids)))
         return error;
     if (c->ids.n > c->context)
-        return fail(
-            "the prompt is %d tokens with its template, the context holds %d: shorten it, or start with "
-            "a larger -c (at most %d)",
-            c->ids.n, c->context, MAX_CONTEXT);
+        return fail("the prompt is %d tokens with its template, the context holds %d: shorten it%s", c->ids.n,
+                    c->context, c->context < MAX_CONTEXT ? ", or start with a larger -c" : "");
     for (*first = 1; *first < c->n - 1; ++*first)
         if ((error = chat_sequence(c, *first, &c->ids)) || c->ids.n <= most)
             return error;

@@ -69,13 +69,16 @@ __attribute__((format(printf, 2, 3), noreturn))
 static void
 die(int status, const char *format, ...)
 {
+    char line[8192];
     va_list args;
 
     va_start(args, format);
-    fprintf(stderr, MODEL_NAME ": ");
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    for (char *c = line; *c; c++)
+        if (iscntrl((unsigned char)*c)) /* an argument may hold line ends and escape sequences */
+            *c = '?';
+    fprintf(stderr, MODEL_NAME ": %s\n", line);
     exit(status);
 }
 

@@ -772,7 +772,7 @@ tokenizer_encode_text(const Tokenizer *t, const unsigned char *text, size_t size
                       Tokens *out)
 {
     const uint32_t *points;
-    size_t n, end;
+    size_t n = 0, end;
     const char *error;
 
     if (!size)

@@ -47,6 +47,8 @@ main(int argc, char **argv)
         error = chat_sequence(&chat, 0, &chat.ids);
     for (i = 0; !error && i < chat.ids.n; i++)
         printf("%d\n", chat.ids.id[i]);
+    if (!error && (fflush(stdout) || ferror(stdout)))
+        error = fail("standard output: %s", strerror(errno));
     if (error)
         fprintf(stderr, "prompt: %s\n", error);
     chat_close(&chat);

@@ -73,7 +73,7 @@ if __name__ == "__main__":
         sys.exit(77)
     with tempfile.TemporaryDirectory() as scratch:
         copy = os.path.join(scratch, "qwen600")
-        shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("build", "build-*", ".git", "__pycache__"))
+        shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("build*", ".git", "__pycache__", "Qwen3*"))
         for variable in "MAKEFLAGS", "MAKELEVEL":
             os.environ.pop(variable, None)
         fixture.run(globals(), copy)

@@ -124,6 +124,13 @@ def test_wrong_arguments_are_refused_before_anything_is_opened():
     refused(2, "-t", "-t", "1", MODEL)
 
 
+def test_control_characters_do_not_leave_the_line_of_an_error():
+    for argument, shown in ("two\nlines", "two?lines"), ("\x1b[31mred", "?[31mred"), ("naïve\r", "naïve?"):
+        refused(1, shown, argument)
+        refused(2, shown, MODEL, "-t", argument)
+        refused(2, shown, MODEL, argument)
+
+
 def test_extreme_arguments_are_accepted():
     for arguments in (["-t", "0"], ["-t", "3.4e38"], ["-t", "1e-45"], ["-t", "1e-400"], ["-t", "+.5"], ["-k", "0"],
                       ["-k", "1"], ["-k", "2147483647"], ["-p", "0"], ["-p", "1"], ["-p", "1e-30"],
@@ -290,14 +297,15 @@ def test_a_prompt_that_cannot_fit_is_refused_with_both_numbers():
     n = len(prompt(long))
     for arguments, stdin in ((["-i", long], ""), (["-i", "-"], long), ([], long)):
         run = refused(1, str(n), MODEL, "-d", "cpu", "-c", "100", *arguments, stdin=stdin)
-        assert "100" in run.err
+        assert "100" in run.err and "larger -c" in run.err
     # Others are answered all the same.
     run = Run(MODEL, "-d", "cpu", "-c", "100", "-n", "2", "-v", "1", stdin="Hi\n%s\nBye\n" % long)
     assert run.status == 1 and len(run.ids("reply")) == 2 and len(run.ids("prompt")[1]) < 100, run.err
     assert chat("-c", str(n), "-n", "1", "-i", long).out.endswith(b"\n")
     refused(1, "%d tokens" % n, MODEL, "-d", "cpu", "-c", str(n - 1), "-i", long)
-    # A megabyte too.
-    refused(1, "8192", MODEL, "-d", "cpu", stdin="0123456789abcdef" * (1 << 16))
+    # A megabyte too; and where -c can be no larger, that is no advice.
+    run = refused(1, "8192", MODEL, "-d", "cpu", stdin="0123456789abcdef" * (1 << 16))
+    assert "larger -c" not in run.err
 
 
 def test_verbose_prints_timings_to_stderr():
@@ -333,6 +341,9 @@ def test_standard_output_that_cannot_be_written_fails():
         with open("/dev/full", "wb") as full:
             done = subprocess.run([PROGRAM, MODEL, "-d", "cpu", *arguments], stdout=full, stderr=subprocess.PIPE)
         assert done.returncode == 1 and b"standard output" in done.stderr and done.stderr.count(b"\n") == 1, done
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([os.path.join(BUILD, "tests", "prompt"), MODEL, "Hi"], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b"standard output" in done.stderr, done
     for close in ">&-", "| true":
         command = '"$0" "$1" -d cpu -t 0 -n 5000 -i Hi %s; exit ${PIPESTATUS[0]}' % close
         done = subprocess.run(["bash", "-c", command, PROGRAM, random_model()], stderr=subprocess.PIPE, timeout=120)

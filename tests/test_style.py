@@ -27,7 +27,12 @@ def read(path):
 
 
 def files(*endings):
-    """The paths, relative to the top, of the sources with these endings, build folders left out."""
+    """The paths, relative to the top, of the sources with these endings: what git knows, because a model may have
+    been cloned in here; in a copy without git everything but build folders."""
+    if shutil.which("git") and os.path.exists(os.path.join(SOURCE, ".git")):
+        output, status = run("git", "-c", "core.quotePath=off", "ls-files")
+        if status == 0 and output:
+            return [f for f in output.splitlines() if f.endswith(endings) and os.path.exists(os.path.join(SOURCE, f))]
     found = []
     for folder, folders, names in os.walk(SOURCE):
         folders[:] = sorted(f for f in folders if f not in (".git", "__pycache__") and not f.startswith("build"))
@@ -64,6 +69,11 @@ def check_headers():
                 output, status = run(compiler, "-x", language, "-std=" + standard, "-Wall", "-Wextra", "-Werror",
                                      "-fsyntax-only", "-I.", *model, "-", text='#include "%s"\n' % path)
                 check(status == 0, "%s -std=%s %s: %s" % (compiler, standard, path, output))
+    # Some warnings need the optimizer, and which depends on its level: nobody's CMAKE_BUILD_TYPE is to fail.
+    for level in "-O0", "-O1", "-Os", "-O3":
+        output, status = run("cc", "-x", "c", "-std=c11", "-Wall", "-Wextra", "-Werror", level, "-S", "-o", os.devnull,
+                             "main.cu")
+        check(status == 0, "cc %s main.cu: %s" % (level, output))
 
 
 # What must not stand in code, and why; the functions may in tests.
@@ -102,7 +112,7 @@ def check_text():
 
 def check_readme(readme):
     # The table of the house names exactly what stands at the top.
-    top = {f for f in os.listdir(SOURCE) if not f.startswith((".", "build", "__pycache__"))} - {"README.md"}
+    top = {f.split("/")[0] for f in files("") if not f.startswith(".")} - {"README.md"}
     table = re.search(r"\| file \| what it is \|\n\|[- |]+\n((?:\|.*\n)+)", readme).group(1)
     named = {name.rstrip("/") for name in re.findall(r"^\| `([^`]+)` \|", table, re.M)}
     for name in sorted(top ^ named):

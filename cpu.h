@@ -118,7 +118,7 @@ typedef uint32_t CpuWordsAt __attribute__((vector_size(32), aligned(2), may_alia
 
 /* Asks for what four rows of weights hold `ahead` columns further on, that is in rows after these: the
  * hardware's own reading ahead starts anew in every row, and short rows are over before it is under way.
- * (EPYC Milan, two cores: 24 instead of 20 GB/s.) Past the end of memory it does nothing. */
+ * (EPYC Milan, two cores: 25 instead of 22 GB/s.) Past the end of memory it does nothing. */
 CPU_INLINE void
 cpu_fetch(const cpu_bf16 *const w[4], int i, int ahead)
 {

@@ -1218,42 +1218,44 @@ decode_launch(Decode *d, int token, int pos, int k, cudaStream_t stream)
              : NULL;
 }
 
-/* Runs a token a few times, once more with the clock read inside the kernel: stamps as in Decode. *ms is that
- * kernel's time, *idle that between the end of one kernel and the start of the next when the host waits for
- * each. */
-static inline cudaError_t
-decode_clock(Decode *d, int pos, cudaStream_t stream, long long *stamps, float *ms, float *idle)
+/* Milliseconds of a token at position pos: with the launches queued (kernels about 3 us apart), with the host
+ * waiting for each, and of the kernel that reads the clock, whose readings go to stamps as Decode has them.
+ */
+static inline const char *
+decode_clock(Decode *d, int pos, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end, long long *stamps,
+             float *queued, float *waited, float *stamped)
 {
-    const size_t bytes = (size_t)d->blocks * (LAYERS + 1) * STAMPS * sizeof *stamps;
     enum { TURNS = 20 };
-    cudaEvent_t begin[TURNS], end[TURNS];
-    cudaError_t e;
-    float gap;
-
-    *idle = 0;
-    for (int i = 0; i < TURNS; i++)
-        if ((e = cudaEventCreate(&begin[i])) || (e = cudaEventCreate(&end[i])))
-            return e;
-    if ((e = cudaMalloc((void **)&d->stamps, bytes)))
-        return e;
     long long *device_stamps = d->stamps;
-    for (int i = 0; i < TURNS; i++) {
-        d->stamps = i == TURNS - 1 ? device_stamps : NULL;
-        if ((e = cudaEventRecord(begin[i], stream)) || decode_launch(d, 0, pos, DEFAULT_TOP_K, stream) ||
-            (e = cudaEventRecord(end[i], stream)) || (e = cudaStreamSynchronize(stream)))
-            break;
-        if (i && !(e = cudaEventElapsedTime(&gap, end[i - 1], begin[i])))
-            *idle += gap / (TURNS - 1);
+    const char *error = NULL;
+    cudaError_t e = cudaSuccess;
+
+    d->stamps = NULL;
+    for (int wait = 0; wait < 2 && !error && !e; wait++) {
+        error =
+            decode_launch(d, 0, pos, DEFAULT_TOP_K, stream); /* keeps the card busy until the others queue */
+        e = cudaEventRecord(begin, stream);
+        for (int i = 0; i < TURNS && !error && !e; i++) {
+            error = decode_launch(d, 0, pos, DEFAULT_TOP_K, stream);
+            if (wait)
+                e = cudaStreamSynchronize(stream);
+        }
+        if (!error && !e && !(e = cudaEventRecord(end, stream)) && !(e = cudaEventSynchronize(end)))
+            e = cudaEventElapsedTime(wait ? waited : queued, begin, end);
+    }
+    *queued /= TURNS;
+    *waited /= TURNS;
+
+    d->stamps = device_stamps;
+    for (int i = 0; i < 2 && !error && !e; i++) { /* the first loads the kernel */
+        error = decode_launch(d, 0, pos, DEFAULT_TOP_K, stream);
+        e = cudaEventRecord(i == 0 ? begin : end, stream);
     }
     d->stamps = NULL;
-    if (!e && !(e = cudaEventElapsedTime(ms, begin[TURNS - 1], end[TURNS - 1])))
-        e = cudaMemcpy(stamps, device_stamps, bytes, cudaMemcpyDeviceToHost);
-    cudaFree(device_stamps);
-    for (int i = 0; i < TURNS; i++) {
-        cudaEventDestroy(begin[i]);
-        cudaEventDestroy(end[i]);
-    }
-    return e ? e : cudaGetLastError();
+    if (!error && !e && !(e = cudaEventSynchronize(end)) && !(e = cudaEventElapsedTime(stamped, begin, end)))
+        e = cudaMemcpy(stamps, device_stamps, (size_t)d->blocks * (LAYERS + 1) * STAMPS * sizeof *stamps,
+                       cudaMemcpyDeviceToHost);
+    return error || !e ? error : fail("profiling: %s", cudaGetErrorString(e));
 }
 
 /* Prints where the time of one token at position pos goes: milliseconds of all layers, microseconds of one,
@@ -1268,14 +1270,29 @@ decode_profile(Decode *d, int pos, cudaStream_t stream)
     static const char *const last_name[] = {"head: wait", "head: multiply", "k best"};
     const size_t block_stamps = (LAYERS + 1) * STAMPS;
     long long *stamps = (long long *)calloc(d->blocks * block_stamps, sizeof *stamps), longest = 1;
-    float ms, idle;
+    float queued = 0, waited = 0, ms = 0;
+    cudaEvent_t begin = NULL, end = NULL;
+    const char *error = NULL;
+    cudaError_t e;
 
     if (stamps == NULL)
         return fail("profiling: no memory for the clock readings of %d blocks", d->blocks);
-    cudaError_t e = decode_clock(d, pos, stream, stamps, &ms, &idle);
-    if (e) {
+    if ((e = cudaEventCreate(&begin)) || (e = cudaEventCreate(&end)) ||
+        (e = cudaMalloc((void **)&d->stamps, d->blocks * block_stamps * sizeof *stamps)))
+        error = fail("profiling: %s", cudaGetErrorString(e));
+    else {
+        long long *device_stamps = d->stamps;
+        error = decode_clock(d, pos, stream, begin, end, stamps, &queued, &waited, &ms);
+        cudaFree(device_stamps);
+    }
+    d->stamps = NULL;
+    if (begin)
+        cudaEventDestroy(begin);
+    if (end)
+        cudaEventDestroy(end);
+    if (error) {
         free(stamps);
-        return fail("profiling: %s", cudaGetErrorString(e));
+        return error;
     }
     for (int b = 0; b < d->blocks; b++) {
         const long long *at = stamps + b * block_stamps;
@@ -1300,8 +1317,8 @@ decode_profile(Decode *d, int pos, cudaStream_t stream)
         }
         printf("%-22s %9.4f %9s\n", last_name[i], sum, "-");
     }
-    printf("%-22s %9.4f %9s\n", "kernel", ms, "-");
-    printf("%-22s %9.4f %9s\n", "to the next kernel", idle, "-");
+    printf("%-22s %9.4f %9s\n", "kernel", queued, "-");
+    printf("%-22s %9.4f %9s\n", "host, between kernels", waited - queued, "-");
     free(stamps);
     return NULL;
 }

@@ -259,6 +259,14 @@ word_wait(const Word *p, uint32_t epoch, uint32_t lanes = ~0u)
     return v;
 }
 
+/* The rest of a wait whose first reading is in v, so that several first readings can be under way at once. */
+__device__ __forceinline__ void
+word_wait_on(Word &v, const Word *p, uint32_t epoch)
+{
+    while (__any_sync(~0u, v.w != epoch))
+        v = word_load(p);
+}
+
 __device__ __forceinline__ void
 word_send(Word *p, uint32_t x, uint32_t y, uint32_t z, uint32_t epoch)
 {
@@ -580,8 +588,7 @@ receive_attention(Shared &s, uint32_t warp, const Word *words, int splits, uint3
 #pragma unroll
         for (int i = 0; i < BATCH; i++)
             if (first + i < splits) {
-                while (__any_sync(~0u, v[i].w != epoch))
-                    v[i] = word_load(words + (first + i) * 32);
+                word_wait_on(v[i], words + (first + i) * 32, epoch);
                 max = fmaxf(max, __uint_as_float(v[i].z));
             }
         float shrink = fast_exp2(top - max);
@@ -739,10 +746,8 @@ receive_head(float (&v)[4], const Word *words, uint32_t epoch, const bf16 *norm,
         n1 = unpack(*(const uint32_t *)(norm + 64 + 2 * lane));
     }
     Word a = word_load(words + lane), b = word_load(words + 32 + lane);
-    while (__any_sync(~0u, a.w != epoch))
-        a = word_load(words + lane);
-    while (__any_sync(~0u, b.w != epoch))
-        b = word_load(words + 32 + lane);
+    word_wait_on(a, words + lane, epoch);
+    word_wait_on(b, words + 32 + lane, epoch);
     v[0] = __uint_as_float(a.x), v[1] = __uint_as_float(a.y);
     v[2] = __uint_as_float(b.x), v[3] = __uint_as_float(b.y);
     if (!norm)

@@ -43,6 +43,7 @@ enum {
 enum {
     Q_DIM = HEADS * HEAD_DIM,     /* rows of q_proj, columns of o_proj */
     KV_DIM = KV_HEADS * HEAD_DIM, /* rows of k_proj and v_proj */
+    QKV_DIM = Q_DIM + 2 * KV_DIM, /* of the three one after the other */
 
     DEFAULT_CONTEXT = 8192, /* -c */
     /* Prompt tokens that go through the model at once: bounds the activations' memory, 36 KB a token on the

@@ -872,7 +872,7 @@ cpu_profile(void *engine, int pos)
     const size_t hidden = HIDDEN * sizeof(cpu_bf16);
     const size_t bytes[CPU_OPERATIONS] = {0,
                                           0,
-                                          LAYERS * (Q_DIM + 2 * KV_DIM) * hidden,
+                                          LAYERS * QKV_DIM * hidden,
                                           0,
                                           LAYERS * 2 * KV_DIM * sizeof(cpu_bf16) * ((size_t)pos + 1),
                                           LAYERS * Q_DIM * hidden,

@@ -61,9 +61,9 @@ enum {
     TILE_STRIDE = HIDDEN * 2 + 64, /* bytes */
     TILE_BYTES = TILE_ROWS * TILE_STRIDE,
 
-    QKV_TILES = (Q_DIM + 2 * KV_DIM) / HIDDEN, /* of a share of q, k, v */
-    MLP_TILES = 2 * INTERMEDIATE / HIDDEN,     /* of a share of gate and up, which take turns */
-    HEAD_TILES = 4,                            /* of a batch of logits, one a lane */
+    QKV_TILES = QKV_DIM / HIDDEN,          /* of a share of q, k, v */
+    MLP_TILES = 2 * INTERMEDIATE / HIDDEN, /* of a share of gate and up, which take turns */
+    HEAD_TILES = 4,                        /* of a batch of logits, one a lane */
     HEAD_BATCHES = VOCAB / (TILE_ROWS * HEAD_TILES),
     O_SLICE = Q_DIM / WARPS,           /* columns of o_proj for a warp: one head's */
     DOWN_SLICE = INTERMEDIATE / WARPS, /* columns of down_proj for a warp */
@@ -123,7 +123,7 @@ struct Decode {
     const float2 *rope;      /* (context, HEAD_DIM / 2): cosine and sine */
     int context;
 
-    Word *qkv;            /* ((Q_DIM + 2 KV_DIM) / 2): two fp32 */
+    Word *qkv;            /* (QKV_DIM / 2): two fp32 */
     Word *attention;      /* (HEADS, MAX_SPLITS, 32): four bf16 and the log2 of the softmax' denominator */
     Word *mid, *out;      /* (HIDDEN / 2): two fp32 of the residual stream after attention, after the MLP */
     Word *hidden;         /* (INTERMEDIATE / H_PER_WORD): H_PER_WORD bf16 */
@@ -1128,8 +1128,7 @@ __launch_bounds__(DECODE_THREADS, 1)
 static inline size_t
 decode_workspace_bytes(void)
 {
-    size_t words =
-        (Q_DIM + 2 * KV_DIM) / 2 + HEADS * MAX_SPLITS * 32 + HIDDEN + INTERMEDIATE / H_PER_WORD + MAX_GROUPS;
+    size_t words = QKV_DIM / 2 + HEADS * MAX_SPLITS * 32 + HIDDEN + INTERMEDIATE / H_PER_WORD + MAX_GROUPS;
     return words * sizeof(Word) + VOCAB * sizeof(float);
 }
 
@@ -1149,7 +1148,7 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     memset(d, 0, sizeof *d);
     d->weights = *weights;
     d->k_cache = k_cache, d->v_cache = v_cache, d->rope = rope, d->context = context;
-    d->qkv = p, p += (Q_DIM + 2 * KV_DIM) / 2;
+    d->qkv = p, p += QKV_DIM / 2;
     d->attention = p, p += HEADS * MAX_SPLITS * 32;
     d->mid = p, p += HIDDEN / 2;
     d->out = p, p += HIDDEN / 2;
@@ -1179,7 +1178,8 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     if (max_blocks && d->blocks > max_blocks)
         d->blocks = max_blocks;
     if ((e = cudaHostAlloc((void **)&d->result, sizeof *d->result, cudaHostAllocMapped)) ||
-        (e = cudaMemset(workspace, 0, decode_workspace_bytes())))
+        (e = cudaMemset(workspace, 0, decode_workspace_bytes())) ||
+        (e = cudaDeviceSynchronize())) /* the caller's stream may not wait for the default one */
         return fail("preparing to decode: %s", cudaGetErrorString(e));
     return NULL;
 }
@@ -1263,6 +1263,21 @@ decode_clock(Decode *d, int pos, cudaStream_t stream, cudaEvent_t begin, cudaEve
     return error || !e ? error : fail("profiling: %s", cudaGetErrorString(e));
 }
 
+/* The clock's ticks between two neighbouring stamps, summed over layers first..last-1, the mean over the
+ * blocks. */
+static inline double
+decode_ticks(const Decode *d, const long long *stamps, int stamp, int first, int last)
+{
+    double sum = 0;
+
+    for (int b = 0; b < d->blocks; b++)
+        for (int l = first; l < last; l++) {
+            const long long *at = stamps + ((size_t)b * (LAYERS + 1) + l) * STAMPS + stamp;
+            sum += (double)(at[1] - at[0]);
+        }
+    return sum / d->blocks;
+}
+
 /* Prints where the time of one token at position pos goes: milliseconds of all layers, microseconds of one,
  * both the mean over the blocks. A wait is for other blocks' words, but also for the weights that come first.
  */
@@ -1306,22 +1321,12 @@ decode_profile(Decode *d, int pos, cudaStream_t stream)
     }
     printf("%-22s %9s %9s\n", "phase", "ms", "us/layer");
     for (int i = 0; i < STAMPS - 1; i++) {
-        double sum = 0;
-        for (int b = 0; b < d->blocks; b++)
-            for (int l = 0; l < LAYERS; l++) {
-                const long long *at = stamps + b * block_stamps + l * STAMPS + i;
-                sum += (double)(at[1] - at[0]) * ms / longest / d->blocks;
-            }
-        printf("%-22s %9.4f %9.2f\n", phase_name[i], sum, sum * 1e3 / LAYERS);
+        double each = decode_ticks(d, stamps, i, 0, LAYERS) * ms / longest;
+        printf("%-22s %9.4f %9.2f\n", phase_name[i], each, each * 1e3 / LAYERS);
     }
-    for (int i = 0; i < 3; i++) {
-        double sum = 0;
-        for (int b = 0; b < d->blocks; b++) {
-            const long long *at = stamps + b * block_stamps + LAYERS * STAMPS + i;
-            sum += (double)(at[1] - at[0]) * ms / longest / d->blocks;
-        }
-        printf("%-22s %9.4f %9s\n", last_name[i], sum, "-");
-    }
+    for (int i = 0; i < 3; i++)
+        printf("%-22s %9.4f %9s\n", last_name[i],
+               decode_ticks(d, stamps, i, LAYERS, LAYERS + 1) * ms / longest, "-");
     printf("%-22s %9.4f %9s\n", "kernel", queued, "-");
     printf("%-22s %9.4f %9s\n", "host, between kernels", waited - queued, "-");
     free(stamps);

@@ -19,8 +19,7 @@
 
 enum {
     WARP = 32,
-    SHARING = HEADS / KV_HEADS,   /* query heads that share a key/value head */
-    QKV_DIM = Q_DIM + 2 * KV_DIM, /* columns of q, k and v side by side */
+    SHARING = HEADS / KV_HEADS, /* query heads that share a key/value head */
 };
 
 static_assert(HEADS % KV_HEADS == 0, "query heads come in groups");

@@ -517,7 +517,6 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
                    (char *)m->rope - (char *)m->k_cache)); /* finite, as decode_open wants it */
     TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context, m->decode_workspace,
                     0));
-    TRY(cudaDeviceSynchronize()); /* the workspace is cleared on another stream */
     return NULL;
 }
 

@@ -88,7 +88,7 @@ microseconds(int turns, Work work)
 int
 main(int argc, char **argv)
 {
-    const size_t qkv = (size_t)(Q_DIM + 2 * KV_DIM) * HIDDEN, o = (size_t)HIDDEN * Q_DIM,
+    const size_t qkv = (size_t)QKV_DIM * HIDDEN, o = (size_t)HIDDEN * Q_DIM,
                  mlp = (size_t)INTERMEDIATE * HIDDEN;
     const size_t count = (size_t)VOCAB * HIDDEN + LAYERS * (qkv + o + 3 * mlp),
                  norms = 2 * HIDDEN + 2 * HEAD_DIM;

@@ -21,17 +21,6 @@ typedef struct {
     Sampler sampler;
 } Bench;
 
-/* Bytes that one token at this depth cannot do without. */
-static inline double
-bench_bytes(int depth)
-{
-    double attention = (double)HIDDEN * (2 * Q_DIM + 2 * KV_DIM) + 2 * HEAD_DIM;
-    double layer = attention + 3.0 * HIDDEN * INTERMEDIATE + 2 * HIDDEN;
-    double weights = (double)VOCAB * HIDDEN + LAYERS * layer + HIDDEN;
-
-    return 2 * (weights + (depth + 1.0) * LAYERS * 2 * KV_DIM);
-}
-
 /* Prefills positions from..to-1, in the chunks that a chat uses. */
 static inline const char *
 bench_prefill(Bench *b, int from, int to)
@@ -56,12 +45,12 @@ bench_decode(Bench *b, int depth, double *seconds, double *between)
     double start = 0, now = 0, waited = 0;
 
     for (int made = -UNMEASURED; made < LEAST || now - start < BENCH_SECONDS; made++) {
-        const char *error = b->engine->decode(b->model, token, depth, DEFAULT_TOP_K, b->candidates);
+        const char *error = b->engine->decode(b->model, &token, 1, depth, DEFAULT_TOP_K, b->candidates);
         if (error)
             return error;
-        double decoded = chat_seconds();
+        double decoded = seconds_now();
         token = sampler_pick(&b->sampler, b->candidates, DEFAULT_TOP_K);
-        now = chat_seconds();
+        now = seconds_now();
         if (made < 0) {
             start = now;
             continue;
@@ -77,18 +66,18 @@ bench_decode(Bench *b, int depth, double *seconds, double *between)
 static inline const char *
 bench_prompt(Bench *b, int n)
 {
-    double start = chat_seconds(), seconds, decode = 0, between = 0;
+    double start = seconds_now(), seconds, decode = 0, between = 0;
     const char *error = bench_prefill(b, 0, n);
     int runs = 0;
 
     if (error)
         return error;
-    seconds = chat_seconds() - start;
+    seconds = seconds_now() - start;
     if (seconds < BENCH_SECONDS) { /* that was quick enough to have been the first use of something */
-        for (start = chat_seconds(); chat_seconds() - start < BENCH_SECONDS; runs++)
+        for (start = seconds_now(); seconds_now() - start < BENCH_SECONDS; runs++)
             if ((error = bench_prefill(b, 0, n)))
                 return error;
-        seconds = (chat_seconds() - start) / runs;
+        seconds = (seconds_now() - start) / runs;
     }
     b->prefill = seconds / n;
     if ((error = bench_decode(b, n, &decode, &between)))
@@ -110,7 +99,8 @@ bench_tables(Bench *b, int context)
     printf(MODEL_NAME " on %s, context %d\n", b->engine->name, context);
     printf("%.1f GB/s: this memory, read by a plain loop just now\n", 1e-9 * bandwidth);
     printf("%.3f GB: read for a token at depth 0; %.4f GB more for each 1,000 positions\n\n",
-           1e-9 * bench_bytes(0), 1e-9 * (bench_bytes(1000) - bench_bytes(0)));
+           1e-9 * b->engine->bytes(b->model, 0),
+           1e-9 * (b->engine->bytes(b->model, 1000) - b->engine->bytes(b->model, 0)));
 
     printf("prompt     tokens/s          ms     first token, ms\n");
     for (int i = 0; i < 3; i++) {
@@ -143,10 +133,12 @@ bench_tables(Bench *b, int context)
         if (depth <= 1024)
             profiled = depth;
         printf("%6d %12.1f %11.3f %17.1f %%\n", depth, 1 / seconds, 1e3 * seconds,
-               100 * bench_bytes(depth) / bandwidth / seconds);
+               100 * b->engine->bytes(b->model, depth) / bandwidth / seconds);
         fflush(stdout);
     }
     printf("\nbetween two decodes on the host, sampling at k = %d: %.1f us\n", DEFAULT_TOP_K, 1e6 * host);
+    if (!b->engine->profile)
+        return NULL;
     printf("\nthe decode of one token at depth %d:\n", profiled);
     fflush(stdout);
     return b->engine->profile(b->model, profiled);

@@ -31,13 +31,9 @@
 #include "config.h"
 #include "engine.h"
 #include "fail.h"
+#include "numbers.h"
+#include "text.h"
 #include "tokenizer.h"
-
-/* Bytes that grow. They may hold anything, NUL included. */
-typedef struct {
-    char *text; /* (capacity), the first n in use */
-    size_t n, capacity;
-} Text;
 
 typedef struct {
     Text user;
@@ -99,39 +95,6 @@ typedef struct {
 enum { IDLE, REPLYING, STOPPING };
 static volatile sig_atomic_t chat_phase = IDLE;
 
-static inline double
-chat_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static inline const char *
-chat_append(Text *t, const char *text, size_t n)
-{
-    if (n > t->capacity - t->n) {
-        size_t capacity = 2 * (t->n + n) + 64;
-        char *grown = (char *)realloc(t->text, capacity);
-        if (!grown)
-            return fail("out of memory for %zu bytes of text", capacity);
-        t->text = grown;
-        t->capacity = capacity;
-    }
-    if (n > 0)
-        memcpy(t->text + t->n, text, n);
-    t->n += n;
-    return NULL;
-}
-
-static inline void
-chat_text_free(Text *t)
-{
-    free(t->text);
-    memset(t, 0, sizeof *t);
-}
-
 /* ---- templates ---- */
 
 /* Cuts t->file at its %s, of which there must be as many as it has texts. A template is data, never a format
@@ -173,7 +136,7 @@ chat_template_open(Template *t, const char *model_dir, const char *name, int tex
         return fail("%s: %s: export.py makes it", path, strerror(errno));
     while (!error && (n = fread(block, 1, sizeof block, file)) > 0)
         error = t->file.n > 1 << 20 ? fail("%s: more than 1 MB is no chat template", path)
-                                    : chat_append(&t->file, block, n);
+                                    : text_append(&t->file, block, n);
     if (!error && ferror(file))
         error = fail("%s: %s", path, strerror(errno));
     fclose(file);
@@ -216,8 +179,8 @@ static inline void
 chat_drop(Chat *c, int turns)
 {
     for (int i = 0; i < turns; i++) {
-        chat_text_free(&c->turns[i].user);
-        chat_text_free(&c->turns[i].reply);
+        text_free(&c->turns[i].user);
+        text_free(&c->turns[i].reply);
     }
     c->n -= turns;
     if (turns > 0)
@@ -234,9 +197,9 @@ chat_close(Chat *c)
     tokens_free(&c->ids);
     tokens_free(&c->cached);
     for (int i = 0; i < 4; i++)
-        chat_text_free(&c->templates[i / 2][i % 2].file);
-    chat_text_free(&c->screen.speech);
-    chat_text_free(&c->screen.thought);
+        text_free(&c->templates[i / 2][i % 2].file);
+    text_free(&c->screen.speech);
+    text_free(&c->screen.thought);
     tokenizer_close(&c->tokenizer);
     memset(c, 0, sizeof *c);
 }
@@ -256,7 +219,7 @@ chat_add(Chat *c, const char *user, size_t n)
         c->capacity = capacity;
     }
     memset(&c->turns[c->n], 0, sizeof *c->turns);
-    return chat_append(&c->turns[c->n++].user, user, n);
+    return text_append(&c->turns[c->n++].user, user, n);
 }
 
 /* The first place in text..end where word stands, or NULL. */
@@ -376,7 +339,7 @@ chat_say(Chat *c, const char *user, size_t n)
     /* The last token of a reply needs no position. */
     error = chat_fit(c, room > 1 ? c->context - room + 1 : c->context, &first);
     if (error) {
-        chat_text_free(&c->turns[--c->n].user);
+        text_free(&c->turns[--c->n].user);
         return error;
     }
     if (first > 0)
@@ -408,7 +371,7 @@ chat_line(FILE *in, Text *text, int *end)
     errno = 0;
     while (!error && (byte = getc(in)) != EOF && byte != '\n') {
         char c = (char)byte;
-        error = chat_append(text, &c, 1);
+        error = text_append(text, &c, 1);
     }
     if (error)
         return error;
@@ -428,7 +391,7 @@ chat_read_all(FILE *in, Text *text)
     int end = 0;
 
     for (text->n = 0; !(error = chat_line(in, text, &end)) && !end;)
-        if ((error = chat_append(text, "\n", 1)))
+        if ((error = text_append(text, "\n", 1)))
             return error;
     if (text->n > 0)
         text->n--;
@@ -460,7 +423,7 @@ chat_read(FILE *in, Text *text, const char *more, ChatInput *input)
         lines = text->n > 0;
         while (!end && (text->n < start + 3 || memcmp(text->text + text->n - 3, quotes, 3))) {
             fputs(more, stderr);
-            if (lines++ && (error = chat_append(text, "\n", 1)))
+            if (lines++ && (error = text_append(text, "\n", 1)))
                 return error;
             start = text->n;
             if ((error = chat_line(in, text, &end)))
@@ -501,7 +464,7 @@ chat_utf8(const unsigned char *s, int n)
 static inline void
 chat_queue(Screen *s, Text *text, const char *bytes, size_t n)
 {
-    const char *error = chat_append(text, bytes, n);
+    const char *error = text_append(text, bytes, n);
 
     if (error && !s->error)
         s->error = error;
@@ -666,7 +629,7 @@ chat_prefill(Chat *c, int *reused)
         keep++;
     c->cached.n = *reused = keep;
     while (!error && c->cached.n < last && chat_phase != STOPPING) {
-        int pos = c->cached.n, n = last - pos < PREFILL_CHUNK ? last - pos : PREFILL_CHUNK;
+        int pos = c->cached.n, n = last - pos < c->engine->chunk ? last - pos : c->engine->chunk;
         error = c->engine->prefill(c->model, c->ids.id + pos, n, pos);
         for (int i = 0; !error && i < n; i++)
             error = tokens_push(&c->cached, c->ids.id[pos + i]);
@@ -693,7 +656,7 @@ chat_reply(Chat *c)
     int prompt = c->ids.n, reused, made = 0, ended = 0;
     int most = c->context - prompt + 1 < c->limit ? c->context - prompt + 1 : c->limit;
     int k = sampler_wants(&c->sampler);
-    double start = chat_seconds(), first = start;
+    double start = seconds_now(), first = start;
     const char *error;
 
     if (!c->candidates && !(c->candidates = (Candidate *)malloc(VOCAB * sizeof *c->candidates)))
@@ -704,21 +667,21 @@ chat_reply(Chat *c)
     error = chat_prefill(c, &reused);
     while (!error && made < most && chat_phase != STOPPING) {
         int token = c->ids.id[c->ids.n - 1], pos = c->cached.n, n;
-        if ((error = c->engine->decode(c->model, token, pos, k, c->candidates)) ||
+        if ((error = c->engine->decode(c->model, &token, 1, pos, k, c->candidates)) ||
             (error = tokens_push(&c->cached, token)))
             break;
         token = sampler_pick(&c->sampler, c->candidates, k ? k : VOCAB);
         if ((error = tokens_push(&c->ids, token)))
             break;
         if (++made == 1)
-            first = chat_seconds();
+            first = seconds_now();
         ended = token == c->end[0] || token == c->end[1];
         if (ended)
             break;
         const char *bytes = tokenizer_bytes(&c->tokenizer, token, &n);
         if (token == c->think || token == c->think_end)
             c->screen.state = THINKING;
-        error = chat_append(&turn->reply, bytes, (size_t)n);
+        error = text_append(&turn->reply, bytes, (size_t)n);
         if (!error)
             error = chat_write(&c->screen, bytes, n);
         if (token == c->think_end)
@@ -726,7 +689,7 @@ chat_reply(Chat *c)
     }
     c->interrupted = chat_phase == STOPPING;
     chat_phase = IDLE;
-    double seconds = chat_seconds() - first;
+    double seconds = seconds_now() - first;
     const char *end_error = chat_write_end(&c->screen);
     if (error || (error = end_error))
         return error;

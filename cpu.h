@@ -26,6 +26,7 @@
 #endif
 
 #include "engine.h"
+#include "numbers.h"
 
 /* Loops over fewer weights, or products of attention, stay on one thread: waking the others costs more than
  * they save. What is done to a number outside of these costs about as much as 32 of them. */
@@ -296,26 +297,6 @@ cpu_join(float *out, const float *x, size_t n)
 
 /* ---- the pieces of the model ---- */
 
-static inline float
-cpu_float(cpu_bf16 b)
-{
-    uint32_t bits = (uint32_t)b << 16;
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* To the nearest, ties to even. */
-static inline cpu_bf16
-cpu_round(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return safetensors_round(bits);
-}
-
 /* out = x / sqrt(mean(x^2) + eps) * weight, all (n). out may be x. */
 static inline void
 cpu_rmsnorm(float *out, const float *x, const cpu_bf16 *weight, int n)
@@ -326,7 +307,7 @@ cpu_rmsnorm(float *out, const float *x, const cpu_bf16 *weight, int n)
         sum += x[i] * x[i];
     scale = 1 / sqrtf(sum / (float)n + RMS_NORM_EPS);
     for (int i = 0; i < n; i++)
-        out[i] = x[i] * scale * cpu_float(weight[i]);
+        out[i] = x[i] * scale * bf16_widen(weight[i]);
 }
 
 /* h = rmsnorm(x) for the n tokens of a block. */
@@ -411,8 +392,8 @@ cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
             cpu_rmsnorm(k, k, k_norm, HEAD_DIM);
             cpu_rope(m, k, pos + t);
             for (int i = 0; i < HEAD_DIM; i++) {
-                m->k_cache[at + i] = cpu_round(k[i]);
-                m->v_cache[at + i] = cpu_round(v[i]);
+                m->k_cache[at + i] = bf16_round(k[i]);
+                m->v_cache[at + i] = bf16_round(v[i]);
             }
         }
     }
@@ -501,15 +482,6 @@ cpu_swiglu(Cpu *m, int n)
 
 /* ---- the model ---- */
 
-static inline double
-cpu_now(void)
-{
-    struct timespec now;
-
-    timespec_get(&now, TIME_UTC);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Charges the time since the last call to an operation. */
 static inline void
 cpu_lap(Cpu *m, int operation)
@@ -518,7 +490,7 @@ cpu_lap(Cpu *m, int operation)
 
     if (m->seconds == NULL)
         return;
-    now = cpu_now();
+    now = seconds_now();
     m->seconds[operation] += now - m->lap;
     m->lap = now;
 }
@@ -529,7 +501,7 @@ cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {
     for (int t = 0; t < n; t++)
         for (int i = 0; i < HIDDEN; i++)
-            m->x[t * HIDDEN + i] = cpu_float(m->embed[(size_t)tokens[t] * HIDDEN + i]);
+            m->x[t * HIDDEN + i] = bf16_widen(m->embed[(size_t)tokens[t] * HIDDEN + i]);
     cpu_lap(m, CPU_EMBEDDING);
 
     for (int layer = 0; layer < LAYERS; layer++) {
@@ -756,7 +728,7 @@ cpu_prepare(Cpu *m, int verbose)
 }
 
 static inline const char *
-cpu_open(void **engine, const char *model_dir, int context, int verbose)
+cpu_open(void **engine, const char *model_dir, EngineOptions options)
 {
     Cpu *m = (Cpu *)calloc(1, sizeof *m);
     char path[4000]; /* what safetensors_open appends fits a system path then */
@@ -765,16 +737,16 @@ cpu_open(void **engine, const char *model_dir, int context, int verbose)
     *engine = NULL;
     if (m == NULL)
         return fail("not enough memory: %zu bytes", sizeof *m);
-    m->context = context;
+    m->context = options.context;
     cpu_choose_units(m);
-    if (context < 1 || context > MAX_CONTEXT)
-        error = fail("a context of %d positions: -c takes 1 to %d", context, MAX_CONTEXT);
+    if (m->context < 1 || m->context > MAX_CONTEXT)
+        error = fail("a context of %d positions: -c takes 1 to %d", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
         error = fail("the path of the model is longer than %zu bytes", sizeof path);
     else
         error = safetensors_open(&m->file, path);
     if (error == NULL)
-        error = cpu_prepare(m, verbose);
+        error = cpu_prepare(m, options.verbose);
     if (error == NULL)
         error = cpu_load(m);
     if (error != NULL)
@@ -785,22 +757,10 @@ cpu_open(void **engine, const char *model_dir, int context, int verbose)
 }
 
 static inline const char *
-cpu_check(const Cpu *m, const int *tokens, int n, int pos)
-{
-    if (pos < 0 || n < 0 || n > m->context - pos)
-        return fail("%d tokens from position %d on do not fit a context of %d: -c makes it larger", n, pos,
-                    m->context);
-    for (int t = 0; t < n; t++)
-        if (tokens[t] < 0 || tokens[t] >= VOCAB)
-            return fail("token %d is not one of the vocabulary's %d", tokens[t], VOCAB);
-    return NULL;
-}
-
-static inline const char *
 cpu_prefill(void *engine, const int *tokens, int n, int pos)
 {
     Cpu *m = (Cpu *)engine;
-    const char *error = cpu_check(m, tokens, n, pos);
+    const char *error = engine_check(tokens, n, pos, m->context);
 
     if (error != NULL)
         return error;
@@ -810,21 +770,45 @@ cpu_prefill(void *engine, const int *tokens, int n, int pos)
 }
 
 static inline const char *
-cpu_decode(void *engine, int token, int pos, int k, Candidate *candidates)
+cpu_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *candidates)
 {
     Cpu *m = (Cpu *)engine;
-    const char *error = cpu_check(m, &token, 1, pos);
+    const char *error = engine_check_rows(tokens, n, pos, k, m->context);
 
     if (error != NULL)
         return error;
-    cpu_forward(m, &token, 1, pos, 1);
-    cpu_norm(m, m->norm, 1);
-    cpu_lap(m, CPU_NORMS);
-    cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, 1);
-    cpu_lap(m, CPU_HEAD);
-    cpu_best(m->logits, k < 1 || k > VOCAB ? VOCAB : k, candidates);
-    cpu_lap(m, CPU_BEST);
+    for (int t = 0; t < n; t++) {
+        cpu_forward(m, tokens + t, 1, pos + t, 1);
+        cpu_norm(m, m->norm, 1);
+        cpu_lap(m, CPU_NORMS);
+        cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, 1);
+        cpu_lap(m, CPU_HEAD);
+        cpu_best(m->logits, k ? k : VOCAB, candidates + (size_t)t * k);
+        cpu_lap(m, CPU_BEST);
+    }
     return NULL;
+}
+
+static inline const char *
+cpu_device(void *engine)
+{
+    const Cpu *m = (const Cpu *)engine;
+    static char line[80];
+    int threads = 1;
+
+#ifdef _OPENMP
+    threads = omp_get_max_threads();
+#endif
+    snprintf(line, sizeof line, "CPU, %d thread%s, vector units: %s", threads, threads > 1 ? "s" : "",
+             m->units);
+    return line;
+}
+
+static inline double
+cpu_bytes(void *engine, int depth)
+{
+    (void)engine;
+    return engine_bytes(16, depth);
 }
 
 /* Reads 512 MB, far more than a cache holds, with all threads; the best of five times. */
@@ -841,7 +825,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
     if (buffer == NULL)
         return fail("not enough memory to measure its speed: %zu MB", bytes >> 20);
     for (int pass = 0; pass < 6; pass++) {
-        double start = cpu_now(), rate;
+        double start = seconds_now(), rate;
 
         CPU_OMP(omp parallel for schedule(dynamic) reduction(+ : sum))
         for (int piece = 0; piece < pieces; piece++) {
@@ -852,7 +836,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
             for (int i = 0; i < words; i++)
                 sum += at[i];
         }
-        rate = (double)bytes / (cpu_now() - start);
+        rate = (double)bytes / (seconds_now() - start);
         if (pass > 0 && rate > *bytes_per_second)
             *bytes_per_second = rate;
     }
@@ -885,7 +869,7 @@ cpu_profile(void *engine, int pos)
     Candidate best[DEFAULT_TOP_K];
     enum { TOKENS = 10, PAGE = 4096 / sizeof(cpu_bf16) };
     int token = 0;
-    const char *error = cpu_check(m, &token, 1, pos);
+    const char *error = engine_check(&token, 1, pos, m->context);
 
     if (error != NULL)
         return error;
@@ -903,8 +887,8 @@ cpu_profile(void *engine, int pos)
 
         memset(one, 0, sizeof one);
         m->seconds = one;
-        m->lap = cpu_now();
-        cpu_decode(m, token, pos, DEFAULT_TOP_K, best);
+        m->lap = seconds_now();
+        cpu_decode(m, &token, 1, pos, DEFAULT_TOP_K, best);
         for (int j = 0; j < CPU_OPERATIONS; j++)
             sum += one[j];
         if (i == 0 || sum < total) {
@@ -932,7 +916,7 @@ cpu_profile(void *engine, int pos)
     return NULL;
 }
 
-static const Engine cpu_engine = {"cpu",      cpu_probe, cpu_open,      cpu_prefill,
-                                  cpu_decode, cpu_close, cpu_bandwidth, cpu_profile};
+static const Engine cpu_engine = {"cpu",      CPU_BLOCK, cpu_probe, cpu_open,      cpu_device, cpu_prefill,
+                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, cpu_profile};
 
 #endif

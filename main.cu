@@ -297,7 +297,7 @@ answer_prompt(Chat *chat, const char *prompt)
 {
     Text text = {NULL, 0, 0};
     const char *error =
-        strcmp(prompt, "-") ? chat_append(&text, prompt, strlen(prompt)) : chat_read_all(stdin, &text);
+        strcmp(prompt, "-") ? text_append(&text, prompt, strlen(prompt)) : chat_read_all(stdin, &text);
     int status;
 
     if (error)
@@ -305,7 +305,7 @@ answer_prompt(Chat *chat, const char *prompt)
     if (text.n == 0)
         die(FAILED, "-i -: standard input is empty");
     status = answer(chat, &text);
-    chat_text_free(&text);
+    text_free(&text);
     return status;
 }
 
@@ -340,7 +340,7 @@ converse(Chat *chat)
     }
     if (terminal)
         fputc('\n', stderr);
-    chat_text_free(&text);
+    text_free(&text);
     return status;
 }
 
@@ -351,11 +351,12 @@ main(int argc, char **argv)
     Chat chat;
     const char *error;
     int status = DONE;
+    EngineOptions options = {o.context, 16, o.verbose};
 
     catch_signals();
     open_files(&chat, &o);
     chat.engine = choose_engine(o.device);
-    if ((error = chat.engine->open(&chat.model, o.model_dir, o.context, o.verbose)))
+    if ((error = chat.engine->open(&chat.model, o.model_dir, options)))
         die(FAILED, "%s", error);
     if (o.thinking && sampler_wants(&o.sampler) == 1)
         fprintf(stderr, "(greedy thinking may go round in circles; the model card advises -t 0.6)\n");

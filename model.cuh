@@ -521,7 +521,7 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
 }
 
 static inline const char *
-model_open(void **engine, const char *model_dir, int context, int verbose)
+model_open(void **engine, const char *model_dir, EngineOptions options)
 {
     Model *m = (Model *)calloc(1, sizeof *m);
     Safetensors file;
@@ -531,13 +531,13 @@ model_open(void **engine, const char *model_dir, int context, int verbose)
     *engine = NULL;
     if (m == NULL)
         return fail("out of memory");
-    m->context = context;
-    if (context < 1 || context > MAX_CONTEXT)
-        error = fail("a context of %d: the model has 1 to %d positions", context, MAX_CONTEXT);
+    m->context = options.context;
+    if (m->context < 1 || m->context > MAX_CONTEXT)
+        error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
         error = fail("%.100s...: the path is too long", model_dir);
     else if ((error = safetensors_open(&file, path)) == NULL) {
-        error = model_open_device(m, &file, verbose);
+        error = model_open_device(m, &file, options.verbose);
         safetensors_close(&file);
     }
     if (error != NULL)
@@ -594,24 +594,12 @@ model_forward(Model *m, const int *tokens, int n, int pos)
     return NULL;
 }
 
-/* Checks what a caller asks for: an id or a position outside would be a read or a write outside the block. */
-static inline const char *
-model_check(const Model *m, const int *tokens, int n, int pos)
-{
-    if (n < 0 || pos < 0 || n > m->context - pos)
-        return fail("positions %d to %d: the context has %d", pos, pos + n - 1, m->context);
-    for (int i = 0; i < n; i++)
-        if (tokens[i] < 0 || tokens[i] >= VOCAB)
-            return fail("token id %d: the model has %d", tokens[i], (int)VOCAB);
-    return NULL;
-}
-
 static inline const char *
 model_prefill(void *engine, const int *tokens, int n, int pos)
 {
     Model *m = (Model *)engine;
 
-    TRY(model_check(m, tokens, n, pos));
+    TRY(engine_check(tokens, n, pos, m->context));
     for (int first = 0; first < n; first += m->chunk)
         TRY(model_forward(m, tokens + first, n - first < m->chunk ? n - first : m->chunk, pos + first));
     TRY(cudaStreamSynchronize(m->stream));
@@ -620,16 +608,13 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
+/* One row. */
 static inline const char *
-model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
+model_decode_row(Model *m, int token, int pos, int k, Candidate *candidates)
 {
-    Model *m = (Model *)engine;
     int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
     const char *error;
 
-    TRY(model_check(m, &token, 1, pos));
-    if (k < 0 || k > VOCAB)
-        return fail("%d candidates: the model has %d", k, (int)VOCAB);
     error = decode_launch(&m->decode, token, pos, few, m->stream);
     if (error != NULL || few > 0)
         TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
@@ -650,7 +635,30 @@ model_decode(void *engine, int token, int pos, int k, Candidate *candidates)
     return NULL;
 }
 
+static inline const char *
+model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *candidates)
+{
+    Model *m = (Model *)engine;
+
+    TRY(engine_check_rows(tokens, n, pos, k, m->context));
+    for (int t = 0; t < n; t++)
+        TRY(model_decode_row(m, tokens[t], pos + t, k, candidates + (size_t)t * k));
+    return NULL;
+}
+
 /* ---- measuring ---- */
+
+static inline const char *
+model_device(void *)
+{
+    return model_card;
+}
+
+static inline double
+model_bytes(void *, int depth)
+{
+    return engine_bytes(16, depth);
+}
 
 static inline const char *
 model_read_rate(Model *m, cudaEvent_t begin, cudaEvent_t end, double *bytes_per_second)
@@ -696,11 +704,12 @@ model_profile(void *engine, int pos)
     Model *m = (Model *)engine;
     int token = 0;
 
-    TRY(model_check(m, &token, 1, pos));
+    TRY(engine_check(&token, 1, pos, m->context));
     return decode_profile(&m->decode, pos, m->stream);
 }
 
-static const Engine model_engine = {"gpu",        model_probe, model_open,      model_prefill,
-                                    model_decode, model_close, model_bandwidth, model_profile};
+static const Engine model_engine = {"gpu",        PREFILL_CHUNK,   model_probe,  model_open,
+                                    model_device, model_prefill,   model_decode, model_close,
+                                    model_bytes,  model_bandwidth, model_profile};
 
 #endif

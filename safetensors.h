@@ -26,6 +26,7 @@
 
 #include "config.h"
 #include "fail.h"
+#include "numbers.h"
 
 enum dtype { DTYPE_BF16, DTYPE_F16, DTYPE_F32, DTYPES };
 
@@ -553,48 +554,21 @@ safetensors_find(const char *path, SafetensorsEntry *entries, size_t n, const vo
 
 /* ---- numbers ---- */
 
-/* The bf16 nearest to the float with these bits, ties to even; a NaN stays one. */
-static inline uint16_t
-safetensors_round(uint32_t bits)
-{
-    if ((bits & 0x7fffffff) > 0x7f800000)
-        return (uint16_t)(bits >> 16 | 0x40);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/* The bits of the float that equals a half-precision number. */
-static inline uint32_t
-safetensors_widen(uint16_t half)
-{
-    uint32_t sign = (uint32_t)(half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
-
-    if (exponent == 0x1f) /* infinity, NaN */
-        return sign | 0x7f800000 | fraction << 13;
-    if (exponent == 0) { /* zero, or a subnormal number: fraction * 2^-24 */
-        if (fraction == 0)
-            return sign;
-        for (exponent = 1; !(fraction & 0x400); exponent--)
-            fraction <<= 1;
-        fraction &= 0x3ff;
-    }
-    return sign | (exponent + 127 - 15) << 23 | fraction << 13;
-}
-
 /* Elements first .. first+n-1 of a tensor as bf16: out is (n). */
 static inline void
 safetensors_bf16(const Tensor *tensor, size_t first, size_t n, uint16_t *out)
 {
     const uint16_t *halves = (const uint16_t *)tensor->data;
-    const uint32_t *floats = (const uint32_t *)tensor->data;
+    const float *floats = (const float *)tensor->data;
 
     if (tensor->dtype == DTYPE_BF16)
         memcpy(out, halves + first, n * sizeof *out);
     else if (tensor->dtype == DTYPE_F16)
         for (size_t i = 0; i < n; i++)
-            out[i] = safetensors_round(safetensors_widen(halves[first + i]));
+            out[i] = bf16_round(half_widen(halves[first + i]));
     else
         for (size_t i = 0; i < n; i++)
-            out[i] = safetensors_round(floats[first + i]);
+            out[i] = bf16_round(floats[first + i]);
 }
 
 /* ---- the file ---- */

@@ -31,10 +31,10 @@ decode(void *engine, int pos, double bandwidth)
 
     best[0].id = random_token(0);
     for (int i = 0; i < TOKENS; i++) {
-        double start = cpu_now(), taken;
+        double start = seconds_now(), taken;
 
-        check(cpu_engine.decode(engine, best[0].id, pos + i, DEFAULT_TOP_K, best));
-        taken = cpu_now() - start;
+        check(cpu_engine.decode(engine, &best[0].id, 1, pos + i, DEFAULT_TOP_K, best));
+        taken = seconds_now() - start;
         if (taken < seconds)
             seconds = taken;
     }
@@ -61,7 +61,7 @@ main(int argc, char **argv)
         dir = temporary;
         check(random_model_write(dir, DTYPE_BF16, 1));
     }
-    check(cpu_engine.open(&engine, dir, CONTEXT, 1));
+    check(cpu_engine.open(&engine, dir, (EngineOptions){CONTEXT, 16, 1}));
     if (argc <= 1) { /* the mapping stays */
         snprintf(path, sizeof path, "%s/model.safetensors", dir);
         remove(path);
@@ -75,9 +75,9 @@ main(int argc, char **argv)
     check(cpu_engine.bandwidth(engine, &bandwidth));
     printf("read loop       %8.1f GB/s\n", 1e-9 * bandwidth);
     check(cpu_engine.prefill(engine, prompt, PROMPT, 0)); /* once, to warm up */
-    start = cpu_now();
+    start = seconds_now();
     check(cpu_engine.prefill(engine, prompt, PROMPT, 0));
-    printf("prompt of %4d  %8.1f tokens/s\n", PROMPT, PROMPT / (cpu_now() - start));
+    printf("prompt of %4d  %8.1f tokens/s\n", PROMPT, PROMPT / (seconds_now() - start));
     decode(engine, PROMPT, bandwidth);
     check(cpu_engine.profile(engine, CONTEXT - TOKENS)); /* touches the cache up to there */
     decode(engine, CONTEXT - TOKENS, bandwidth);

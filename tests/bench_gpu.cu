@@ -156,17 +156,17 @@ print_tokens(Model *m, const int *tokens, int context)
             continue;
         double kernel = kernel_seconds(
             m, 50, [&](int i) { must(decode_launch(&m->decode, tokens[i], pos, DEFAULT_TOP_K, m->stream)); });
-        double engine =
-            median_seconds(101, [&] { must(model_engine.decode(m, tokens[0], pos, DEFAULT_TOP_K, best)); });
+        double engine = median_seconds(
+            101, [&] { must(model_engine.decode(m, &tokens[0], 1, pos, DEFAULT_TOP_K, best)); });
         printf("%8d %12.1f %12.1f\n", pos, kernel * 1e6, engine * 1e6);
     }
     double sorted = median_seconds(15, [&] {
         static Candidate all[VOCAB];
-        must(model_engine.decode(m, tokens[0], 0, 0, all));
+        must(model_engine.decode(m, &tokens[0], 1, 0, 0, all));
     });
     double first = median_seconds(15, [&] {
         must(model_engine.prefill(m, tokens, 30, 0));
-        must(model_engine.decode(m, tokens[30], 30, DEFAULT_TOP_K, best));
+        must(model_engine.decode(m, &tokens[30], 1, 30, DEFAULT_TOP_K, best));
     });
     printf("with all logits, sorted, at depth 0: %.1f us\n", sorted * 1e6);
     printf("a prompt of 30 tokens and the first of the reply: %.3f ms\n", first * 1e3);
@@ -187,7 +187,7 @@ main(int argc, char **argv)
     for (int i = 0; i < context; i++)
         tokens[i] = (int)((i * 7919u + 11) % VOCAB);
     double begin = now();
-    must(model_engine.open(&engine, argv[1], context, 1));
+    must(model_engine.open(&engine, argv[1], {context, 16, 1}));
     printf("%s, %s: open %.2f s\n", model_card, argv[1], now() - begin);
     must(model_engine.prefill(engine, tokens, context, 0)); /* a past of real numbers */
 

@@ -55,7 +55,7 @@ main(int argc, char **argv)
         die("no tokens");
     if (mkdir(argv[2], 0777) != 0 && errno != EEXIST)
         die(fail("cannot make %s: %s", argv[2], strerror(errno)));
-    if ((error = cpu_engine.open(&state, argv[1], n, 1)) != NULL ||
+    if ((error = cpu_engine.open(&state, argv[1], (EngineOptions){n, 16, 1})) != NULL ||
         (error = cpu_engine.prefill(state, tokens, n, 0)) != NULL)
         die(error);
     write_file(argv[2], "tokens.i32", tokens, NULL, (size_t)n * sizeof *tokens);

@@ -23,7 +23,7 @@ field(const uint8_t **data, const uint8_t *end)
 
     while (stop < end && *stop != 0x1E)
         stop++;
-    HOLDS(!chat_append(&text, (const char *)*data, (size_t)(stop - *data)));
+    HOLDS(!text_append(&text, (const char *)*data, (size_t)(stop - *data)));
     *data = stop < end ? stop + 1 : end;
     return text;
 }
@@ -48,11 +48,11 @@ cut(Template *t, int texts)
     if (chat_template_cut(t, "fuzz", texts))
         return 0;
     for (int i = 0; i <= texts; i++) {
-        HOLDS(!i || !chat_append(&joined, "%s", 2));
-        HOLDS(!chat_append(&joined, t->piece[i].text, t->piece[i].n));
+        HOLDS(!i || !text_append(&joined, "%s", 2));
+        HOLDS(!text_append(&joined, t->piece[i].text, t->piece[i].n));
     }
     HOLDS(joined.n == t->file.n && !memcmp(joined.text, t->file.text, joined.n));
-    chat_text_free(&joined);
+    text_free(&joined);
     return 1;
 }
 
@@ -88,8 +88,8 @@ show(const Text *text, int bold)
         i += (size_t)length;
     }
     free(written);
-    chat_text_free(&s.speech);
-    chat_text_free(&s.thought);
+    text_free(&s.speech);
+    text_free(&s.thought);
 }
 
 int
@@ -112,7 +112,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     system = field(&data, end);
     typed = field(&data, end);
-    HOLDS(!chat_append(&system, "", 1));
+    HOLDS(!text_append(&system, "", 1));
     c.system = system.n > 1 ? system.text : NULL;
     if (cut(&c.templates[0][0], 1) && cut(&c.templates[0][1], 1) && cut(&c.templates[1][0], 2) &&
         cut(&c.templates[1][1], 2) && typed.n > 0) {
@@ -125,8 +125,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             HOLDS(text.n > 0);
             show(&text, turns % 2);
             if (turns++ % 2 && c.n > 0) {
-                chat_text_free(&c.turns[c.n - 1].reply);
-                HOLDS(!chat_append(&c.turns[c.n - 1].reply, text.text, text.n));
+                text_free(&c.turns[c.n - 1].reply);
+                HOLDS(!text_append(&c.turns[c.n - 1].reply, text.text, text.n));
             } else
                 HOLDS(!chat_say(&c, text.text, text.n));
         }
@@ -149,9 +149,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int i = 0; i < 2; i++)
         memset(&c.templates[i][1].file, 0, sizeof c.templates[i][1].file); /* it is that of [0] */
-    chat_text_free(&text);
-    chat_text_free(&system);
-    chat_text_free(&typed);
+    text_free(&text);
+    text_free(&system);
+    text_free(&typed);
     chat_close(&c);
     return 0;
 }

@@ -145,7 +145,7 @@ compare_logits(const Engine *engine, void *state, const Reference *r, int chunk,
             check(engine->prefill(state, r->tokens + at, n, at));
             at += n;
         }
-        check(engine->decode(state, r->tokens[at], at, 0, all));
+        check(engine->decode(state, &r->tokens[at], 1, at, 0, all));
         at++;
         for (int k = 0; k < VOCAB; k++)
             logits[k] = NAN;
@@ -182,7 +182,7 @@ compare_greedy(const Engine *engine, void *state, const Reference *r, int n, int
     for (int i = 0; i < n; i++) {
         Candidate best;
 
-        check(engine->decode(state, r->tokens[i], i, 1, &best));
+        check(engine->decode(state, &r->tokens[i], 1, i, 1, &best));
         if (margin[i] < least)
             least = margin[i];
         if (best.id == greedy[i])
@@ -204,6 +204,7 @@ main(int argc, char **argv)
     const char *dirs[2] = {NULL, NULL};
     int chunks[16] = {0}, n_chunks = 0, n_dirs = 0, n = 200, on_gpu = 0, bad = 0;
     const Engine *engine = &cpu_engine;
+    EngineOptions options = {0, 16, 1};
     double error = 0;
     Reference r;
     void *state;
@@ -230,7 +231,8 @@ main(int argc, char **argv)
     }
     check(engine->probe());
     r = read_reference(dirs[1], on_gpu);
-    check(engine->open(&state, dirs[0], r.n, 1));
+    options.context = r.n;
+    check(engine->open(&state, dirs[0], options));
 
     printf("%s, %s\n", dirs[0], engine->name);
     printf("%8s %8s  %-8s  %-8s  %-8s  %8s %9s  %s\n", "chunk", "position", "to a", "to b", "c to a", "best",

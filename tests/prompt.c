@@ -41,7 +41,7 @@ main(int argc, char **argv)
     for (; !error && i < argc; i += 2) {
         error = chat_add(&chat, argv[i], strlen(argv[i]));
         if (!error && argv[i + 1])
-            error = chat_append(&chat.turns[chat.n - 1].reply, argv[i + 1], strlen(argv[i + 1]));
+            error = text_append(&chat.turns[chat.n - 1].reply, argv[i + 1], strlen(argv[i + 1]));
     }
     if (!error)
         error = chat_sequence(&chat, 0, &chat.ids);

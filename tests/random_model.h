@@ -96,10 +96,8 @@ random_write_tensor(FILE *file, const RandomTensor *tensor, int dtype, uint64_t 
 
             for (int j = 0; j < 4; j++, bits >>= 16) {
                 float value = mean + deviation * quantiles[bits & 0xffff];
-                uint32_t word;
 
-                memcpy(&word, &value, sizeof word);
-                chunk[i + j] = safetensors_round(word);
+                chunk[i + j] = bf16_round(value);
                 wide[i + j] = (uint32_t)chunk[i + j] << 16;
             }
         }

@@ -45,12 +45,12 @@ fake_prefill(void *engine, const int *tokens, int n, int pos)
 }
 
 static const char *
-fake_decode(void *engine, int token, int pos, int k, Candidate *candidates)
+fake_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *candidates)
 {
     (void)engine;
-    CHECK(k == 1);
+    CHECK(n == 1 && k == 1);
     CHECK(pos <= fake.held && pos < FAKE_CONTEXT);
-    fake.cache[pos] = token;
+    fake.cache[pos] = tokens[0];
     fake.held = pos + 1;
     candidates[0].id = fake.at < fake.script.n ? fake.script.id[fake.at++] : IM_END;
     candidates[0].logit = 1;
@@ -59,7 +59,8 @@ fake_decode(void *engine, int token, int pos, int k, Candidate *candidates)
     return fake.error;
 }
 
-static const Engine fake_engine = {"fake", NULL, NULL, fake_prefill, fake_decode, NULL, NULL, NULL};
+static const Engine fake_engine = {"fake",      PREFILL_CHUNK, NULL, NULL, NULL, fake_prefill,
+                                   fake_decode, NULL,          NULL, NULL, NULL};
 
 static void
 write_file(const char *name, const char *text, size_t n)
@@ -231,7 +232,7 @@ test_text_makes_no_control_tokens(void)
     CHECK(starts == 3 && ends == 2 && thinks == 1);
 
     /* Nor does a reply that spells one. */
-    CHECK(!chat_append(&c.turns[0].reply, "<|im_end|>", 10));
+    CHECK(!text_append(&c.turns[0].reply, "<|im_end|>", 10));
     CHECK(!chat_say(&c, "Hi", 2));
     ends = 0;
     for (int i = 0; i < c.ids.n; i++)
@@ -482,8 +483,8 @@ shown(const char *text, size_t n, int bold)
     memcpy(copy, written, size);
     copy[size] = '\0';
     free(written);
-    chat_text_free(&s.speech);
-    chat_text_free(&s.thought);
+    text_free(&s.speech);
+    text_free(&s.thought);
     return copy;
 }
 
@@ -521,7 +522,7 @@ test_bytes_are_held_back_until_they_form_whole_characters(void)
     CHECK(!chat_write(&s, "\x82", 1) && size == 5);
     fclose(s.out);
     free(written);
-    chat_text_free(&s.speech);
+    text_free(&s.speech);
 }
 
 static void
@@ -600,7 +601,7 @@ turns_of(const char *bytes, size_t n)
     }
     all[length] = '\0';
     CHECK(!chat_read(file, &text, "", &kind) && kind == CHAT_END); /* and the end stays the end */
-    chat_text_free(&text);
+    text_free(&text);
     fclose(file);
     return all;
 }
@@ -647,7 +648,7 @@ test_a_line_is_a_turn(void)
     CHECK(!chat_read(file, &text, "", &kind) && kind == CHAT_TURN && text.n == LONG);
     fclose(file);
     free(line);
-    chat_text_free(&text);
+    text_free(&text);
 }
 
 static void
@@ -663,7 +664,7 @@ test_all_of_the_input_as_one_turn(void)
         CHECK(text.n == strlen(cases[i][1]) && (!text.n || !memcmp(text.text, cases[i][1], text.n)));
         fclose(file);
     }
-    chat_text_free(&text);
+    text_free(&text);
 }
 
 static void

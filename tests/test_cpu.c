@@ -44,7 +44,7 @@ static double worst_rounding; /* how far a cached number is from what it should 
 static double
 value(const Tensor *tensor, size_t i)
 {
-    return cpu_float(((const cpu_bf16 *)tensor->data)[i]);
+    return bf16_widen(((const cpu_bf16 *)tensor->data)[i]);
 }
 
 static void
@@ -94,7 +94,7 @@ naive_cached(double *head, const cpu_bf16 *cached)
     for (int i = 0; i < HEAD_DIM; i++)
         rms += head[i] * head[i] / HEAD_DIM;
     for (int i = 0; i < HEAD_DIM; i++) {
-        double rounded = cpu_float(cached[i]), half_step = ldexp(1, ilogb(head[i]) - 8);
+        double rounded = bf16_widen(cached[i]), half_step = ldexp(1, ilogb(head[i]) - 8);
         double excess = (fabs(rounded - head[i]) - half_step) / sqrt(rms);
 
         if (!(excess <= worst_rounding))
@@ -174,7 +174,7 @@ static Cpu *
 open_engine(const char *where, int context)
 {
     void *engine = NULL;
-    const char *error = cpu_engine.open(&engine, where, context, 0);
+    const char *error = cpu_engine.open(&engine, where, (EngineOptions){context, 16, 0});
 
     if (error != NULL) {
         fprintf(stderr, "%s\n", error);
@@ -189,7 +189,7 @@ decode(Cpu *m, int pos, float *logits)
 {
     static Candidate all[VOCAB];
 
-    CHECK(cpu_engine.decode(m, tokens[pos], pos, 0, all) == NULL);
+    CHECK(cpu_engine.decode(m, &tokens[pos], 1, pos, 0, all) == NULL);
     for (int i = 0; i < VOCAB; i++)
         logits[all[i].id] = all[i].logit;
 }
@@ -345,8 +345,8 @@ the_context_can_be_filled_to_its_last_position_and_no_further(Cpu *longer)
     decode(longer, all - 1, there);
     CHECK(memcmp(here, there, sizeof here) == 0);
 
-    CHECK(cpu_engine.decode(m, 0, all, 1, &best) != NULL);
-    CHECK(cpu_engine.decode(m, 0, -1, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, (int[]){0}, 1, all, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, (int[]){0}, 1, -1, 1, &best) != NULL);
     CHECK(cpu_engine.prefill(m, tokens, 2, all - 1) != NULL);
     CHECK(cpu_engine.prefill(m, tokens, all + 1, 0) != NULL);
     CHECK(cpu_engine.prefill(m, tokens, 0, all) == NULL); /* nothing, at the end */
@@ -359,8 +359,8 @@ a_token_outside_the_vocabulary_is_refused(Cpu *m)
     int wrong[2] = {0, VOCAB};
     Candidate best;
 
-    CHECK(cpu_engine.decode(m, -1, 0, 1, &best) != NULL);
-    CHECK(cpu_engine.decode(m, VOCAB, 0, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, (int[]){-1}, 1, 0, 1, &best) != NULL);
+    CHECK(cpu_engine.decode(m, (int[]){VOCAB}, 1, 0, 1, &best) != NULL);
     CHECK(cpu_engine.prefill(m, wrong, 2, 0) != NULL);
 }
 
@@ -421,8 +421,8 @@ the_k_best_are_the_first_k_of_a_full_sort(Cpu *m)
         }
     }
 
-    CHECK(cpu_engine.decode(m, tokens[0], 0, 0, sorted) == NULL); /* 0 = all */
-    CHECK(cpu_engine.decode(m, tokens[0], 0, DEFAULT_TOP_K, best) == NULL);
+    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, 0, sorted) == NULL); /* 0 = all */
+    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, DEFAULT_TOP_K, best) == NULL);
     CHECK(memcmp(sorted, best, DEFAULT_TOP_K * sizeof *best) == 0);
     for (int i = 1; i < VOCAB; i++)
         if (by_logit_then_id(&sorted[i - 1], &sorted[i]) >= 0)
@@ -447,13 +447,13 @@ static void
 what_cannot_be_opened_is_one_line(void)
 {
     void *engine = &engine;
-    const char *error = cpu_engine.open(&engine, "/nowhere", CONTEXT, 0);
+    const char *error = cpu_engine.open(&engine, "/nowhere", (EngineOptions){CONTEXT, 16, 0});
 
     CHECK(error != NULL && strstr(error, "/nowhere") != NULL && strchr(error, '\n') == NULL);
     CHECK(engine == NULL);
-    error = cpu_engine.open(&engine, dir, 0, 0);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){0, 16, 0});
     CHECK(error != NULL && strstr(error, "-c") != NULL);
-    error = cpu_engine.open(&engine, dir, MAX_CONTEXT + 1, 0);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){MAX_CONTEXT + 1, 16, 0});
     CHECK(error != NULL && strstr(error, "-c") != NULL);
 }
 
@@ -475,7 +475,7 @@ too_little_memory_is_one_line_with_the_figure_and_the_flag(void)
     little.rlim_max = before.rlim_max;
     if (setrlimit(RLIMIT_AS, &little) != 0)
         return;
-    error = cpu_engine.open(&engine, dir, MAX_CONTEXT, 0);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){MAX_CONTEXT, 16, 0});
     setrlimit(RLIMIT_AS, &before);
     CHECK(error != NULL && strstr(error, "-c") != NULL && strstr(error, "MB") != NULL);
     CHECK(engine == NULL);

@@ -38,7 +38,7 @@ open_engine(const Engine *engine, int context)
 {
     void *state;
 
-    must(engine->open(&state, directory, context, 0));
+    must(engine->open(&state, directory, {context, 16, 0}));
     return state;
 }
 
@@ -63,7 +63,7 @@ all_logits(const Engine *engine, void *state, int token, int pos, Logits *out)
 {
     int ordered = 1, complete = 1;
 
-    must(engine->decode(state, token, pos, 0, out->sorted));
+    must(engine->decode(state, &token, 1, pos, 0, out->sorted));
     for (int i = 0; i < VOCAB; i++)
         out->logit[i] = NAN;
     for (int i = 0; i < VOCAB; i++) {
@@ -133,7 +133,7 @@ random_bf16(size_t n, float deviation, uint64_t seed)
     uint16_t *v = (uint16_t *)malloc(n * sizeof *v);
 
     for (size_t i = 0; i < n; i++)
-        v[i] = cpu_round(deviation * random_normal((seed << 40) + i));
+        v[i] = bf16_round(deviation * random_normal((seed << 40) + i));
     return v;
 }
 
@@ -159,7 +159,7 @@ plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_
     for (int j = 0; j < n; j++) {
         p[j] = 0;
         for (int i = 0; i < HEAD_DIM; i++)
-            p[j] += (double)cpu_float(q[i]) * cpu_float(k[(size_t)j * HEAD_DIM + i]);
+            p[j] += (double)bf16_widen(q[i]) * bf16_widen(k[(size_t)j * HEAD_DIM + i]);
         p[j] /= sqrt((double)HEAD_DIM);
         highest = fmax(highest, p[j]);
     }
@@ -170,7 +170,7 @@ plain_attention(double *out, const uint16_t *q, const uint16_t *k, const uint16_
     }
     for (int j = 0; j < n; j++)
         for (int i = 0; i < HEAD_DIM; i++)
-            out[i] += p[j] / sum * cpu_float(v[(size_t)j * HEAD_DIM + i]);
+            out[i] += p[j] / sum * bf16_widen(v[(size_t)j * HEAD_DIM + i]);
     free(p);
 }
 
@@ -208,7 +208,7 @@ attention_error(int n, int pos, int multiprocessors)
             plain_attention(expected, qkv + (size_t)row * QKV_DIM + head * HEAD_DIM, k + at, v + at,
                             pos + row + 1);
             for (int i = 0; i < HEAD_DIM; i++) {
-                double d = cpu_float(out[(size_t)row * Q_DIM + head * HEAD_DIM + i]) - expected[i];
+                double d = bf16_widen(out[(size_t)row * Q_DIM + head * HEAD_DIM + i]) - expected[i];
 
                 difference += d * d;
                 norm += expected[i] * expected[i];
@@ -348,14 +348,15 @@ decode_gives_the_first_k_of_all(const char *dir, int equal)
     Logits *all = empty_logits();
     void *gpu;
 
-    must(model_engine.open(&gpu, dir, 64, 0));
+    must(model_engine.open(&gpu, dir, {64, 16, 0}));
     for (int pos = 0; pos < 3; pos++) {
         all_logits(&model_engine, gpu, random_token(pos), pos, all);
         CHECK(all->sorted[0].logit == all->sorted[equal - 1].logit);
         for (int k : ks) {
             if (k > VOCAB)
                 continue;
-            must(model_engine.decode(gpu, random_token(pos), pos, k, best));
+            int token = random_token(pos);
+            must(model_engine.decode(gpu, &token, 1, pos, k, best));
             CHECK(memcmp(best, all->sorted, k * sizeof *best) == 0);
         }
     }
@@ -451,7 +452,7 @@ a_prefix_can_be_kept(void)
 
     must(model_engine.prefill(used, tokens, n, 0));
     for (int i = n; i < 2 * n; i++)
-        must(model_engine.decode(used, tokens[i], i, 1, a->sorted));
+        must(model_engine.decode(used, &tokens[i], 1, i, 1, a->sorted));
     must(model_engine.prefill(used, tokens + n, n / 2, keep));
     all_logits(&model_engine, used, tokens[0], keep + n / 2, a);
 
@@ -487,7 +488,7 @@ the_same_twice_gives_the_same_bits(void)
 
         must(model_engine.prefill(gpu, tokens, n, 0));
         for (int i = 0; i < 30; i++)
-            must(model_engine.decode(gpu, best.id, n + i, 1, &best));
+            must(model_engine.decode(gpu, &best.id, 1, n + i, 1, &best));
         all_logits(&model_engine, gpu, best.id, n + 30, run == 0 ? a : b);
         model_close(gpu);
     }
@@ -514,12 +515,12 @@ the_context_can_be_filled_to_the_last_position(void)
     must(model_engine.prefill(gpu, tokens, context, 0));
     must(model_engine.prefill(gpu, tokens, 0, context));
 
-    CHECK(model_engine.decode(gpu, tokens[0], context, 1, &best) != NULL);
-    CHECK(model_engine.decode(gpu, tokens[0], -1, 1, &best) != NULL);
-    CHECK(model_engine.decode(gpu, VOCAB, 0, 1, &best) != NULL);
-    CHECK(model_engine.decode(gpu, -1, 0, 1, &best) != NULL);
-    CHECK(model_engine.decode(gpu, 0, 0, -1, &best) != NULL);
-    CHECK(model_engine.decode(gpu, 0, 0, VOCAB + 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, &tokens[0], 1, context, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, &tokens[0], 1, -1, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, &bad, 1, 0, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, &negative, 1, 0, 1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, tokens, 1, 0, -1, &best) != NULL);
+    CHECK(model_engine.decode(gpu, tokens, 1, 0, VOCAB + 1, &best) != NULL);
     CHECK(model_engine.prefill(gpu, tokens, context + 1, 0) != NULL);
     CHECK(model_engine.prefill(gpu, tokens, 2, context - 1) != NULL);
     CHECK(model_engine.prefill(gpu, &bad, 1, 0) != NULL);
@@ -557,7 +558,7 @@ fewer_blocks_give_the_same(void)
                 continue;
             CHECK(distance(few, all) <= BOUND);
             CHECK(same_best(few, all));
-            must(model_engine.decode(gpu, tokens[pos], pos, DECODE_MAX_K, best));
+            must(model_engine.decode(gpu, &tokens[pos], 1, pos, DECODE_MAX_K, best));
             CHECK(memcmp(best, few->sorted, sizeof best) == 0);
         }
     model_close(gpu);
@@ -604,7 +605,7 @@ write_mixed(const Safetensors *file, const char *dir)
                 continue;
             }
             for (size_t j = 0; j < tensor->count; j++) {
-                float as_float = cpu_float(value[j]);
+                float as_float = bf16_widen(value[j]);
                 __half as_half = __float2half(as_float);
 
                 if (dtype == DTYPE_F32)
@@ -652,7 +653,7 @@ weights_arrive(const char *dir)
 
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     must(safetensors_open(&file, path));
-    must(model_engine.open(&engine, dir, 16, 0));
+    must(model_engine.open(&engine, dir, {16, 16, 0}));
     Model *m = (Model *)engine;
     for (int l = 0; l < LAYERS; l++)
         for (int which = 0; which < LAYER_TENSORS; which++)
@@ -717,7 +718,7 @@ a_lost_device_is_one_line(void *gpu)
 
     trap_kernel<<<1, 1, 0, ((Model *)gpu)->stream>>>();
     for (int i = 0; i < 2; i++) {
-        const char *error = model_engine.decode(gpu, token, 0, 1, &best);
+        const char *error = model_engine.decode(gpu, &token, 1, 0, 1, &best);
 
         CHECK(error != NULL && strstr(error, model_card) != NULL && strchr(error, '\n') == NULL);
         printf("a lost device: %s\n", error ? error : "not noticed");
@@ -745,9 +746,9 @@ a_few_tokens(void)
     must(cudaDeviceSynchronize());
     must(model_engine.prefill(gpu, tokens, 5, 0));
     must(model_engine.prefill(gpu, tokens + 5, n - 5, 5));
-    must(model_engine.decode(gpu, tokens[n], n, 1, best));
-    must(model_engine.decode(gpu, best[0].id, n + 1, DEFAULT_TOP_K, best));
-    must(model_engine.decode(gpu, best[1].id, n + 2, 0, best));
+    must(model_engine.decode(gpu, &tokens[n], 1, n, 1, best));
+    must(model_engine.decode(gpu, &best[0].id, 1, n + 1, DEFAULT_TOP_K, best));
+    must(model_engine.decode(gpu, &best[1].id, 1, n + 2, 0, best));
     CHECK(best[0].logit >= best[VOCAB - 1].logit);
     model_close(gpu);
     free(tokens);

@@ -132,10 +132,10 @@ files_come_before_the_device(void)
 {
     void *engine = &engine;
 
-    CHECK(says(model_engine.open(&engine, "/nonexistent", 100, 0), "/nonexistent/model.safetensors"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 16, 0}), "/nonexistent/model.safetensors"));
     CHECK(engine == NULL);
-    CHECK(says(model_engine.open(&engine, "/nonexistent", 0, 0), "a context of 0"));
-    CHECK(says(model_engine.open(&engine, "/nonexistent", MAX_CONTEXT + 1, 0), "1 to"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {0, 16, 0}), "a context of 0"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {MAX_CONTEXT + 1, 16, 0}), "1 to"));
     model_engine.close(NULL);
 }
 

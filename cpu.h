@@ -535,56 +535,6 @@ cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
     }
 }
 
-/* ---- the k best ---- */
-
-static inline int
-cpu_before(Candidate a, Candidate b)
-{
-    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
-}
-
-/* In the heap c (n), every candidate stands before its parent. Lets c[i] sink to where it belongs. */
-static inline void
-cpu_sink(Candidate *c, int n, int i)
-{
-    Candidate sinking = c[i];
-
-    for (int child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && cpu_before(c[child], c[child + 1]))
-            child++;
-        if (!cpu_before(sinking, c[child]))
-            break;
-        c[i] = c[child];
-    }
-    c[i] = sinking;
-}
-
-/* c = the k best of the logits (vocab), best first, by a heap with the worst of them on top. */
-static inline void
-cpu_best(const float *logits, int k, Candidate *c)
-{
-    for (int id = 0; id < VOCAB; id++) {
-        Candidate candidate = {id, logits[id]};
-
-        if (id < k) {
-            c[id] = candidate;
-            if (id == k - 1)
-                for (int i = k / 2; i-- > 0;)
-                    cpu_sink(c, k, i);
-        } else if (cpu_before(candidate, c[0])) {
-            c[0] = candidate;
-            cpu_sink(c, k, 0);
-        }
-    }
-    for (int n = k - 1; n > 0; n--) {
-        Candidate worst = c[0];
-
-        c[0] = c[n];
-        c[n] = worst;
-        cpu_sink(c, n, 0);
-    }
-}
-
 /* ---- the engine: engine.h says what each function does ---- */
 
 static inline const char *
@@ -783,7 +733,7 @@ cpu_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *ca
         cpu_lap(m, CPU_NORMS);
         cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, 1);
         cpu_lap(m, CPU_HEAD);
-        cpu_best(m->logits, k ? k : VOCAB, candidates + (size_t)t * k);
+        sampler_best(m->logits, k ? k : VOCAB, candidates + (size_t)t * k);
         cpu_lap(m, CPU_BEST);
     }
     return NULL;

@@ -44,7 +44,7 @@ static double worst_rounding; /* how far a cached number is from what it should 
 static double
 value(const Tensor *tensor, size_t i)
 {
-    return bf16_widen(((const cpu_bf16 *)tensor->data)[i]);
+    return bf16_widen(((const uint16_t *)tensor->data)[i]);
 }
 
 static void
@@ -87,7 +87,7 @@ naive_turn(double *head, int pos)
 
 /* Replaces a head's k or v by what the cache holds, which has to be the same, rounded. */
 static void
-naive_cached(double *head, const cpu_bf16 *cached)
+naive_cached(double *head, const uint16_t *cached)
 {
     double rms = 0;
 
@@ -259,7 +259,7 @@ the_engine_equals_the_double_precision_forward_at_every_position(const Safetenso
         if (!(d <= worst))
             worst = d;
     }
-    printf("vector units %s: worst distance %.1e, worst rounding of the cache %.1e\n", m->units, worst,
+    printf("vector units %s: worst distance %.1e, worst rounding of the cache %.1e\n", m->units->name, worst,
            worst_rounding);
     CHECK(worst < 1e-5);
     CHECK(worst_rounding < 1e-5);
@@ -491,12 +491,11 @@ main(void)
     m = open_engine(dir, CONTEXT);
 
     the_double_precision_forward_equals_hugging_face_in_float32(&weights);
-    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
-    m->dot = cpu_dot_any;
-    m->mix = cpu_mix_any;
-    m->units = "any";
-    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
-    cpu_choose_units(m);
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        m->units = dot_units(kind);
+        the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
+    }
+    m->units = dot_units(0);
     the_engine_is_near_hugging_face(m);
     prefill_in_any_chunks_equals_single_steps(m);
     a_prefix_is_reused_and_what_follows_is_overwritten(m);

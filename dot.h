@@ -129,21 +129,29 @@ dot_join(float *out, const float *x, size_t n, int lanes, int places)
 /* Rounds n bf16 weights, whole groups, to int8 and a scale for each group: the greatest of the group becomes
  * 127 or little less. The scale is a bf16, as the weights are, so that it has their range (half precision
  * has subnormal numbers where a matrix is small), rounded up, so that nothing is cut off at 127; that it is a
- * short number costs nothing, since q is rounded for the scale that is kept. */
+ * short number costs nothing, since q is rounded for the scale that is kept. A group in which not all are
+ * numbers becomes NaN. */
 static inline void
 dot_quantize(int8_t *q, uint16_t *scale, const uint16_t *weights, size_t n)
 {
-    for (size_t i = 0; i < n; i += DOT_GROUP) {
+    for (size_t i = 0; i < n; i += DOT_GROUP, scale++) {
         float greatest = 0, step;
 
         for (size_t j = i; j < i + DOT_GROUP; j++)
-            greatest = fmaxf(greatest, fabsf(bf16_widen(weights[j])));
-        scale[i / DOT_GROUP] = bf16_round(greatest / 127);
-        if (bf16_widen(scale[i / DOT_GROUP]) * 127 < greatest)
-            scale[i / DOT_GROUP]++;
-        step = bf16_widen(scale[i / DOT_GROUP]);
-        for (size_t j = i; j < i + DOT_GROUP; j++)
-            q[j] = step > 0 ? (int8_t)rintf(bf16_widen(weights[j]) / step) : 0;
+            if (fabsf(bf16_widen(weights[j])) > greatest)
+                greatest =
+                    fabsf(bf16_widen(weights[j])); /* NaN, once it is one, only if the next is greater */
+        *scale = bf16_round(greatest / 127);
+        if (bf16_widen(*scale) * 127 < greatest)
+            ++*scale;
+        step = bf16_widen(*scale);
+        for (size_t j = i; j < i + DOT_GROUP; j++) {
+            float rounded = step > 0 ? rintf(bf16_widen(weights[j]) / step) : 0;
+
+            q[j] = (int8_t)(fabsf(rounded) <= 127 ? rounded : 0);
+            if (!(fabsf(bf16_widen(weights[j])) < INFINITY))
+                *scale = 0x7fc0;
+        }
     }
 }
 

@@ -139,11 +139,12 @@ cpu_head(Cpu *m, int n)
 /* ---- its pieces ---- */
 
 /* Waking the other threads costs more than they save, unless so many multiplications are to be done; a step
- * that is done number by number (a norm, an exponential) counts as 32 of them. */
+ * that is done number by number (of a norm, of RoPE) counts as 32 of them, an exponential as 400. */
 #ifndef CPU_WORTH
 #define CPU_WORTH ((size_t)1 << 20)
 #endif
 #define CPU_STEPS(numbers) ((size_t)32 * (size_t)(numbers))
+#define CPU_EXPS(numbers) ((size_t)400 * (size_t)(numbers))
 
 static inline void
 cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
@@ -386,7 +387,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    CPU_OMP(omp parallel for if (CPU_EXPS(n * INTERMEDIATE) >= CPU_WORTH))
     for (int i = 0; i < n * INTERMEDIATE; i++)
         m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
 }
@@ -707,7 +708,9 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
     m->units = dot_units(0);
-    if (m->context < 1 || m->context > MAX_CONTEXT)
+    if (options.bits != 16 && options.bits != 12 && options.bits != 8)
+        error = fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
+    else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d positions: -c takes 1 to %d", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
         error = fail("the path of the model is longer than %zu bytes", sizeof path);

@@ -574,6 +574,8 @@ what_cannot_be_opened_is_one_line(void)
     CHECK(error != NULL && strstr(error, "-c") != NULL);
     error = cpu_engine.open(&engine, dir, (EngineOptions){MAX_CONTEXT + 1, 16, 0});
     CHECK(error != NULL && strstr(error, "-c") != NULL);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){CONTEXT, 7, 0});
+    CHECK(error != NULL && strstr(error, "-w") != NULL);
 }
 
 #ifndef SANITIZED

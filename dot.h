@@ -20,12 +20,15 @@
 
 #include <stddef.h>
 
-enum { DOT_GROUP = 64 /* columns of a row of int8 that share a scale */ };
+enum {
+    DOT_GROUP = 64, /* columns of a row of int8 that share a scale */
+    DOT_MOST = 6    /* vectors x of a call, with any kind of unit */
+};
 
 typedef struct {
     const char *name;
     int lanes;  /* floats in a vector */
-    int tokens; /* most vectors x of one call of dot16, dot8 */
+    int tokens; /* most vectors x of a call: 4 * tokens sums, the x and a weight fit the registers */
 
     /* out[t][r] = w[r] . x[t], for four rows r of so many bf16 weights, a multiple of 64, and n vectors x[t],
      * one behind the other, split in two. Row t of out begins at t * stride. Weights `ahead` columns further
@@ -46,7 +49,25 @@ typedef struct {
 } DotUnits;
 
 #define DOT_INLINE static inline __attribute__((always_inline))
-#define DOT_UNROLL _Pragma("GCC unroll 8")
+
+/* Does something for i = 0, 1, ... n-1 <= 5, unrolled: what is computed must stay in registers, and no pragma
+ * for that is known to gcc, clang and nvcc alike. */
+#define DOT_EACH(i, n, ...)           \
+    do {                              \
+        DOT_ONE(i, 0, n, __VA_ARGS__) \
+        DOT_ONE(i, 1, n, __VA_ARGS__) \
+        DOT_ONE(i, 2, n, __VA_ARGS__) \
+        DOT_ONE(i, 3, n, __VA_ARGS__) \
+        DOT_ONE(i, 4, n, __VA_ARGS__) \
+        DOT_ONE(i, 5, n, __VA_ARGS__) \
+    } while (0)
+#define DOT_ONE(i, value, n, ...) \
+    {                             \
+        const int i = value;      \
+        if (i < (n)) {            \
+            __VA_ARGS__           \
+        }                         \
+    }
 
 /* gcc -std=c11 does not make one instruction of a multiplication and an addition of its own accord. */
 #ifdef __clang__
@@ -57,14 +78,12 @@ typedef struct {
 
 #define DOT_LANES 8
 #define DOT(name) name##_any
-#define DOT_TOKENS 3
 #define DOT_TARGET __attribute__((DOT_FUSE))
 #include "dot.h"
 
 #ifdef __x86_64__
 #define DOT_LANES 8
 #define DOT(name) name##_avx2
-#define DOT_TOKENS 3 /* 12 sums, 3 of x and a weight: 16 registers */
 #ifdef __clang__
 #define DOT_TARGET __attribute__((target("avx2,fma")))
 #else
@@ -74,7 +93,6 @@ typedef struct {
 
 #define DOT_LANES 16
 #define DOT(name) name##_avx512
-#define DOT_TOKENS 6 /* of 32 registers */
 #ifdef __clang__
 #define DOT_TARGET __attribute__((target("avx512f,avx2,fma")))
 #else
@@ -188,41 +206,23 @@ DOT_TARGET DOT_INLINE void
 DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint16_t *const w[4], int columns,
               int ahead)
 {
-    DOT(Floats) acc[4][DOT_TOKENS];
+    DOT(Floats) acc[4][DOT_MOST], at[DOT_MOST];
 
-    DOT_UNROLL
-    for (int r = 0; r < 4; r++)
-        DOT_UNROLL
-    for (int t = 0; t < n; t++)
-        acc[r][t] = (DOT(Floats)){0};
+    DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
     for (int i = 0; i < columns; i += 2 * DOT_LANES) {
         if (ahead > 0)
-            DOT_UNROLL
-        for (int r = 0; r < 4; r++)
-            __builtin_prefetch(w[r] + i + ahead);
-        DOT_UNROLL
-        for (int place = 0; place < 2; place++) {
-            DOT(Floats) at[DOT_TOKENS];
-
-            DOT_UNROLL
-            for (int t = 0; t < n; t++)
-                at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES);
-            DOT_UNROLL
-            for (int r = 0; r < 4; r++) {
+            DOT_EACH(r, 4, __builtin_prefetch(w[r] + i + ahead););
+        DOT_EACH(place, 2, {
+            DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
+            DOT_EACH(r, 4, {
                 DOT(Words) words = WORDS_AT(w[r] + i);
                 DOT(Floats) weight = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
 
-                DOT_UNROLL
-                for (int t = 0; t < n; t++)
-                    acc[r][t] += weight * at[t];
-            }
-        }
+                DOT_EACH(t, n, acc[r][t] += weight * at[t];);
+            });
+        });
     }
-    DOT_UNROLL
-    for (int t = 0; t < n; t++)
-        DOT_UNROLL
-    for (int r = 0; r < 4; r++)
-        out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);
+    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
 }
 
 /* dot8 for a constant n. A byte that is shifted to the top of its word is q * 2^24, and so is the float made
@@ -231,58 +231,30 @@ DOT_TARGET DOT_INLINE void
 DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_t *const q[4],
              const uint16_t *const scale[4], int columns, int ahead)
 {
-    DOT(Floats) acc[4][DOT_TOKENS];
+    DOT(Floats) acc[4][DOT_MOST], part[4][DOT_MOST], at[DOT_MOST];
 
-    DOT_UNROLL
-    for (int r = 0; r < 4; r++)
-        DOT_UNROLL
-    for (int t = 0; t < n; t++)
-        acc[r][t] = (DOT(Floats)){0};
+    DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
     for (int group = 0; group < columns; group += DOT_GROUP) {
-        DOT(Floats) part[4][DOT_TOKENS];
-
         if (ahead > 0)
-            DOT_UNROLL
-        for (int r = 0; r < 4; r++)
-            __builtin_prefetch(q[r] + group + ahead);
-        DOT_UNROLL
-        for (int r = 0; r < 4; r++)
-            DOT_UNROLL
-        for (int t = 0; t < n; t++)
-            part[r][t] = (DOT(Floats)){0};
-        DOT_UNROLL
+            DOT_EACH(r, 4, __builtin_prefetch(q[r] + group + ahead););
+        DOT_EACH(r, 4, DOT_EACH(t, n, part[r][t] = (DOT(Floats)){0};););
         for (int i = group; i < group + DOT_GROUP; i += 4 * DOT_LANES)
-            DOT_UNROLL
-        for (int place = 0; place < 4; place++) {
-            DOT(Floats) at[DOT_TOKENS];
+            DOT_EACH(place, 4, {
+                DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
+                DOT_EACH(r, 4, {
+                    DOT(Words) words = WORDS_AT(q[r] + i) << ((24 - 8 * place) & 31) & 0xff000000u;
+                    DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
 
-            DOT_UNROLL
-            for (int t = 0; t < n; t++)
-                at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES);
-            DOT_UNROLL
-            for (int r = 0; r < 4; r++) {
-                DOT(Words) words = WORDS_AT(q[r] + i) << (24 - 8 * place);
-                DOT(Floats) weight = __builtin_convertvector((DOT(Ints))(words & 0xff000000u), DOT(Floats));
-
-                DOT_UNROLL
-                for (int t = 0; t < n; t++)
-                    part[r][t] += weight * at[t];
-            }
-        }
-        DOT_UNROLL
-        for (int r = 0; r < 4; r++) {
+                    DOT_EACH(t, n, part[r][t] += weight * at[t];);
+                });
+            });
+        DOT_EACH(r, 4, {
             float step = bf16_widen(scale[r][group / DOT_GROUP]) * 0x1p-24f;
 
-            DOT_UNROLL
-            for (int t = 0; t < n; t++)
-                acc[r][t] += part[r][t] * step;
-        }
+            DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
+        });
     }
-    DOT_UNROLL
-    for (int t = 0; t < n; t++)
-        DOT_UNROLL
-    for (int r = 0; r < 4; r++)
-        out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);
+    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
 }
 
 DOT_TARGET static inline void
@@ -334,8 +306,7 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
             DOT(FloatsAt) *b = (DOT(FloatsAt) *)(acc + columns + i + place * DOT_LANES);
             DOT(Floats) sum_a = *a, sum_b = *b;
 
-            DOT_UNROLL
-            for (int r = 0; r < 4; r++) {
+            DOT_EACH(r, 4, {
                 DOT(Words) words = WORDS_AT(v[r] + i);
                 DOT(Floats) value = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
 
@@ -343,7 +314,7 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
                     __builtin_prefetch(v[r] + i + ahead);
                 sum_a += value * p[r];
                 sum_b += value * p[stride + r];
-            }
+            });
             *a = sum_a;
             *b = sum_b;
         }
@@ -353,6 +324,5 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
 #undef WORDS_AT
 #undef DOT_LANES
 #undef DOT
-#undef DOT_TOKENS
 #undef DOT_TARGET
 #endif

@@ -87,19 +87,21 @@ struct KeyValue {
             v[n] = *(const uint2 *)(values + n * HEAD_DIM);
     }
 
-    /* Puts a key and value of this pass in, at position `at` of the group. */
+    /* Puts in the keys and values of this pass, (rows, HEAD_DIM), of which this group's first position would
+     * be number `first`. */
     __device__ __forceinline__ void
-    patch(const bf16 *key, const bf16 *value, int at)
+    patch(const bf16 (*keys)[HEAD_DIM], const bf16 (*values)[HEAD_DIM], int first, int rows)
     {
         const uint32_t lane = lane_index();
-        if (lane / 4 == (uint32_t)at)
+        const int row = first + (int)lane / 4;
+        if (row >= 0 && row < rows)
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                k[i] = *(const uint4 *)(key + 32 * i + lane % 4 * 8);
+                k[i] = *(const uint4 *)&keys[row][32 * i + lane % 4 * 8];
 #pragma unroll
         for (int n = 0; n < 8; n++)
-            if (n == at)
-                v[n] = *(const uint2 *)(value + lane * 4);
+            if (first + n >= 0 && first + n < rows)
+                v[n] = *(const uint2 *)&values[first + n][lane * 4];
     }
 };
 
@@ -225,10 +227,7 @@ attend(AttendShared<ROWS> &s, const Cache &cache, const LayerWeights &w, const W
         while (group < last) {
             float c[2][4] = {};
             if (group >= pass.pos / GROUP)
-#pragma unroll 1
-                for (int r = 0; r < last_row; r++)
-                    if ((pass.pos + r) / GROUP == group)
-                        kv.patch(s.k[r], s.v[r], (pass.pos + r) % GROUP);
+                kv.patch(s.k, s.v, group * GROUP - pass.pos, last_row);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 uint4 q = *(const uint4 *)&s.q[own_row][g & 1][32 * i + lane % 4 * 8];
@@ -352,28 +351,17 @@ combine(Word *combined, const Word *words, int splits, uint32_t epoch)
     }
 }
 
-/* A row's head `warp` of attention's output, as four bf16 a lane. */
-__device__ __forceinline__ uint2
-receive_attention(const Word *words, const Word *combined, int splits, uint32_t warp, uint32_t epoch)
+/* Two splits in one. */
+__device__ __forceinline__ Word
+merge(const Word &v, const Word &u)
 {
-    const uint32_t lane = lane_index();
-    const Word *p = splits > DIRECT_SPLITS ? combined + warp * HEAD_WORDS + lane
-                                           : words + warp * MAX_SPLITS * HEAD_WORDS + lane;
-    Word v = word_load(p);
-    if (splits != 2) {
-        word_wait_on(v, p, epoch);
-        return make_uint2(v.x, v.y);
-    }
-    Word u = word_load(p + HEAD_WORDS);
-    word_wait_on(v, p, epoch);
-    word_wait_on(u, p + HEAD_WORDS, epoch);
     float a = __uint_as_float(v.z), b = __uint_as_float(u.z), top = fmaxf(a, b);
     a = fast_exp2(a - top), b = fast_exp2(b - top);
     const float scale = __fdividef(1, a + b);
-    float2 x0 = unpack(v.x), y0 = unpack(v.y), x1 = unpack(u.x), y1 = unpack(u.y);
+    const float2 x0 = unpack(v.x), y0 = unpack(v.y), x1 = unpack(u.x), y1 = unpack(u.y);
     a *= scale, b *= scale;
-    return make_uint2(pack(__fmaf_rn(b, x1.x, a * x0.x), __fmaf_rn(b, x1.y, a * x0.y)),
-                      pack(__fmaf_rn(b, y1.x, a * y0.x), __fmaf_rn(b, y1.y, a * y0.y)));
+    return make_uint4(pack(__fmaf_rn(b, x1.x, a * x0.x), __fmaf_rn(b, x1.y, a * x0.y)),
+                      pack(__fmaf_rn(b, y1.x, a * y0.x), __fmaf_rn(b, y1.y, a * y0.y)), 0, 0);
 }
 
 #endif

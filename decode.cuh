@@ -49,8 +49,9 @@ enum {
     RESIDUAL_WORDS = HIDDEN / 4,             /* four fp32 each */
     H_PER_WORD = DOWN_SLICE / WARP,          /* bf16, so that a lane receives one word */
     HIDDEN_WORDS = INTERMEDIATE / H_PER_WORD,
-    PART_ROWS = TILE_ROWS * (MLP_TILES > HEAD_TILES ? (int)MLP_TILES : (int)HEAD_TILES),
-    STAMPS = 10 /* in a layer */
+    PART_ROWS = TILE_ROWS * (MLP_TILES > HEAD_TILES ? (int)MLP_TILES : (int)HEAD_TILES), /* of a share */
+    PART_SLOTS = 128, /* sums of a warp for several rows: rows of the pass times rows of a share */
+    STAMPS = 10       /* in a layer */
 };
 static_assert(QKV_TILES == 4 && HEAD_TILES == 4 && MLP_TILES <= 8, "the lanes of a warp have a row each");
 static_assert(4 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD % 2 == 0 && H_PER_WORD <= 6,
@@ -107,12 +108,12 @@ template <> struct Turns<1> {
 };
 
 template <int ROWS> struct Shared : Turns<ROWS> {
-    typedef float Part[ROWS > 1 ? 2 : 1][CHAIN_WARPS][PART_ROWS];
-    Part part[2];                            /* partial sums of a share, of one row or two; two buffers */
-    float sum_squares[2][ROWS][CHAIN_WARPS]; /* of the vectors at hand, for RMSNorm */
-    float residual[ROWS][HIDDEN / ROWS];     /* this block's shares of the residual stream, one by one */
-    int items;                               /* of attention */
-    Item item;                               /* the first one */
+    float part[2][CHAIN_WARPS *
+                  (ROWS == 1 ? (int)PART_ROWS : (int)PART_SLOTS)]; /* two buffers of partial sums */
+    float sum_squares[ROWS][CHAIN_WARPS];                          /* of the vectors at hand, for RMSNorm */
+    float residual[ROWS][HIDDEN / (ROWS == 1 ? 1 : 2 * ROWS)];     /* this block's shares, one by one */
+    int items;                                                     /* of attention */
+    Item item;                                                     /* the first one */
 };
 static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MAX_ROWS>) <= 99 << 10 &&
                   (int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<1>) <= 99 << 10,
@@ -125,53 +126,81 @@ static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MA
  * the sums at the end: sum_squares, (ROWS, CHAIN_WARPS). */
 template <int ROWS>
 __device__ __forceinline__ void
-receive_residual(Shared<ROWS> &s, int which, uint32_t warp, int n, const bf16 *norm, const Word *words,
-                 uint32_t epoch, const bf16 *embed, const int *tokens)
+receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const Word *words, uint32_t epoch,
+                 const bf16 *embed, const int *tokens)
 {
-    enum { PAIRS = ROWS < 4 ? 1 : 2 }; /* whose words are asked for at once */
+    enum { PAIRS = (ROWS + 1) / 2 };
     const uint32_t lane = lane_index(), i = lane % 16, column = warp * 64 + 4 * i;
+    const int half = ROWS == 1 ? 0 : lane / 16;
     const uint2 weights = *(const uint2 *)(norm + column);
     const float2 n0 = unpack(weights.x), n1 = unpack(weights.y);
+    Word word[PAIRS];
 
-#pragma unroll 1
-    for (int first = 0; first < n; first += 2 * PAIRS) {
-        Word word[PAIRS];
-        int row[PAIRS];
+    words += half * RESIDUAL_WORDS + warp * 16 + i;
+    if (tokens == NULL)
 #pragma unroll
-        for (int p = 0; p < PAIRS; p++) {
-            row[p] = ROWS == 1 ? 0 : min(first + 2 * p + (int)lane / 16, n - 1);
-            if (words)
-                word[p] = word_load(words + row[p] * RESIDUAL_WORDS + warp * 16 + i);
+        for (int p = 0; p < PAIRS; p++)
+            word[p] = word_load(words + 2 * p * RESIDUAL_WORDS);
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+        const int row = 2 * p + half;
+        float v[4];
+        if (tokens == NULL) {
+            word_wait_on(word[p], words + 2 * p * RESIDUAL_WORDS, epoch, row < n);
+            word_four(v, word[p]);
+        } else {
+            const uint2 e = *(const uint2 *)(embed + tokens[row] * HIDDEN + column);
+            const float2 e0 = unpack(e.x), e1 = unpack(e.y);
+            v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
         }
-#pragma unroll
-        for (int p = 0; p < PAIRS; p++) {
-            float v[4];
-            if (words) {
-                word_wait_on(word[p], words + row[p] * RESIDUAL_WORDS + warp * 16 + i, epoch);
-                word_four(v, word[p]);
-            } else {
-                const uint2 e = *(const uint2 *)(embed + tokens[row[p]] * HIDDEN + column);
-                const float2 e0 = unpack(e.x), e1 = unpack(e.y);
-                v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
-            }
-            const float a = v[0] * n0.x, b = v[1] * n0.y, c = v[2] * n1.x, d = v[3] * n1.y;
-            const uint32_t high0 = pack(a, b), high1 = pack(c, d);
-            const float2 h0 = unpack(high0), h1 = unpack(high1);
-            uint32_t *x = s.activations.x[warp] + row[p] * 64;
+        const float a = v[0] * n0.x, b = v[1] * n0.y, c = v[2] * n1.x, d = v[3] * n1.y;
+        const uint32_t high0 = pack(a, b), high1 = pack(c, d);
+        const float2 h0 = unpack(high0), h1 = unpack(high1);
+        uint32_t *x = s.activations.x[warp] + row * 64;
 
-            x[operand_place<true>(2 * i)] = high0;
-            x[operand_place<true>(2 * i + 1)] = high1;
-            x[operand_place<true>(2 * i, true)] = pack(a - h0.x, b - h0.y);
-            x[operand_place<true>(2 * i + 1, true)] = pack(c - h1.x, d - h1.y);
-            float sum = squares(v);
+        x[operand_place<true>(2 * i)] = high0;
+        x[operand_place<true>(2 * i + 1)] = high1;
+        x[operand_place<true>(2 * i, true)] = pack(a - h0.x, b - h0.y);
+        x[operand_place<true>(2 * i + 1, true)] = pack(c - h1.x, d - h1.y);
+        float sum = squares(v);
 #pragma unroll
-            for (int m = 1; m < 16; m *= 2)
-                sum += __shfl_xor_sync(~0u, sum, m);
-            if (i == 0)
-                s.sum_squares[which][row[p]][warp] = sum;
-        }
+        for (int m = 1; m < 16; m *= 2)
+            sum += __shfl_xor_sync(~0u, sum, m);
+        if (i == 0)
+            s.sum_squares[row][warp] = sum;
     }
     __syncwarp();
+}
+
+/* Head `warp` of attention's output, from the one word or the two that have it. */
+template <int ROWS>
+__device__ __forceinline__ void
+receive_attention(Shared<ROWS> &s, const Decode &d, const Pass &pass, uint32_t warp, int n, uint32_t epoch)
+{
+    enum { AT_ONCE = ROWS < 4 ? ROWS : 4 };
+    const uint32_t lane = lane_index();
+    const bool combined = pass.splits[n - 1] > DIRECT_SPLITS; /* then it is so for all rows */
+    const int stride = combined ? HEADS * HEAD_WORDS : HEADS * MAX_SPLITS * HEAD_WORDS;
+    const Word *words = (combined ? d.combined : d.attention + warp * (MAX_SPLITS - 1) * HEAD_WORDS) +
+                        warp * HEAD_WORDS + lane;
+
+#pragma unroll 1
+    for (int first = 0; first < n; first += AT_ONCE) {
+        Word word[AT_ONCE];
+#pragma unroll
+        for (int r = 0; r < AT_ONCE; r++)
+            word[r] = word_load(words + (first + r) * stride);
+#pragma unroll
+        for (int r = 0; r < AT_ONCE; r++) {
+            const Word *at = words + (first + r) * stride;
+            uint32_t *x = s.activations.x[warp] + (first + r) * (O_SLICE / 2);
+            word_wait_on(word[r], at, epoch, first + r < n);
+            if (pass.splits[first + r] == 2)
+                word[r] = merge(word[r], word_wait(at + HEAD_WORDS, epoch));
+            x[operand_place<false>(2 * lane)] = word[r].x;
+            x[operand_place<false>(2 * lane + 1)] = word[r].y;
+        }
+    }
 }
 
 /* The MLP's hidden vectors of rows first..last-1. */
@@ -187,36 +216,34 @@ receive_hidden(Shared<ROWS> &s, uint32_t warp, int first, int last, const Word *
     __syncwarp(); /* the rows before have been read */
 #pragma unroll
     for (int r = 0; r < AT_ONCE; r++)
-        if (first + r < last)
-            word[r] = word_load(words + r * HIDDEN_WORDS);
+        word[r] = word_load(words + r * HIDDEN_WORDS);
 #pragma unroll
-    for (int r = 0; r < AT_ONCE; r++)
-        if (first + r < last) {
-            word_wait_on(word[r], words + r * HIDDEN_WORDS, epoch);
-            const uint32_t pair[3] = {word[r].x, word[r].y, word[r].z};
+    for (int r = 0; r < AT_ONCE; r++) {
+        word_wait_on(word[r], words + r * HIDDEN_WORDS, epoch, first + r < last);
+        const uint32_t pair[3] = {word[r].x, word[r].y, word[r].z};
+        uint32_t *x = s.activations.x[warp] + r * (DOWN_SLICE / 2);
 #pragma unroll
-            for (int i = 0; i < H_PER_WORD / 2; i++)
-                s.activations
-                    .x[warp][r * (DOWN_SLICE / 2) + operand_place<false>(lane * (H_PER_WORD / 2) + i)] =
-                    pair[i];
-        }
+        for (int i = 0; i < H_PER_WORD / 2; i++)
+            x[operand_place<false>(lane * (H_PER_WORD / 2) + i)] = pair[i];
+    }
     __syncwarp();
 }
 
 /* ---- adding up and sending: one warp ----
  *
- * part: (CHAIN_WARPS, PART_ROWS), what each warp found for a row of the pass and the rows of a share. scale:
+ * part: (CHAIN_WARPS, rows of a share), what each warp found for a row of the pass. scale:
  * 1 / rms of the vector. words: the share's. */
 
+template <int OUT>
 __device__ __forceinline__ float
-row_sum(const float (&part)[CHAIN_WARPS][PART_ROWS], int row)
+row_sum(const float *part, int row)
 {
     float v[4] = {};
 #pragma unroll 4
     for (int w = 0; w < CHAIN_WARPS; w += 4)
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            v[i] += part[w + i][row];
+            v[i] += part[(w + i) * OUT + row];
     return (v[0] + v[1]) + (v[2] + v[3]);
 }
 
@@ -243,10 +270,11 @@ send_fours(Word *words, float v, uint32_t lanes, uint32_t epoch)
 
 /* SwiGLU: silu(gate) * up, for 4 MLP_TILES rows of each. */
 __device__ __forceinline__ void
-send_hidden(const float (&part)[CHAIN_WARPS][PART_ROWS], float scale, Word *words, uint32_t epoch)
+send_hidden(const float *part, float scale, Word *words, uint32_t epoch)
 {
     uint32_t lane = lane_index(), row = lane < 4 * MLP_TILES ? lane / 8 * 16 + lane % 8 : 0;
-    float gate = row_sum(part, row) * scale, up = row_sum(part, row + 8) * scale;
+    float gate = row_sum<8 * MLP_TILES>(part, row) * scale,
+          up = row_sum<8 * MLP_TILES>(part, row + 8) * scale;
     float h = __fdividef(gate, 1 + __expf(-gate)) * up, v[6] = {};
 #pragma unroll
     for (int i = 0; i < H_PER_WORD; i++)
@@ -257,13 +285,13 @@ send_hidden(const float (&part)[CHAIN_WARPS][PART_ROWS], float scale, Word *word
 
 /* 8 rows of o or down, added to the residual stream. */
 __device__ __forceinline__ void
-send_residual(const float (&part)[CHAIN_WARPS][PART_ROWS], float *residual, Word *words, uint32_t epoch)
+send_residual(const float *part, float *residual, Word *words, uint32_t epoch)
 {
     uint32_t lane = lane_index(), row = lane % 8;
     float v = 0;
 #pragma unroll
     for (int w = 0; w < CHAIN_WARPS; w += 4)
-        v += part[w + lane / 8][row];
+        v += part[w * 8 + lane];
     v += __shfl_xor_sync(~0u, v, 8);
     v += __shfl_xor_sync(~0u, v, 16);
     v += residual[row];
@@ -276,42 +304,53 @@ send_residual(const float (&part)[CHAIN_WARPS][PART_ROWS], float *residual, Word
 /* ---- the chain ---- */
 
 /* One phase of a layer: this block's shares of one matrix, AT_ONCE rows of the pass after another.
- * receive(first, last) waits for these rows, with the first share's weights in registers by then; send(share,
- * i, row, part) has the partial sums of all warps for one row and the block's i-th share, and is called by
- * warp row / 2. Not unrolled, and one copy of the code for the first share and the others: the loop over the
- * layers has to stay within the instruction cache (H200: a second copy of the loads cost 25 us a token). */
+ * receive(first, last) waits for these rows; send(share, i, row, part) has the partial sums of all warps for
+ * one row and the block's i-th share. Each row has a warp that sends. The first share's weights are in
+ * registers before the wait; with several rows they would leave too few for the words. Not unrolled, and one
+ * copy of the code for the first share and the others: the loop over the layers has to stay within the
+ * instruction cache (H200: a second copy of the loads cost 25 us a token). */
 template <class Weights, int ROWS, int AT_ONCE, class Receive, class Send>
 __device__ __forceinline__ void
 phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n, Receive receive, Send send)
 {
+    enum {
+        TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2
+    }; /* rows whose sums fit a buffer */
     int i = 0;
 #pragma unroll 1
     for (int share = blockIdx.x; share < shares; share += gridDim.x, i++) {
         Weights weights;
+        if (ROWS > 1 && i == 0)
+            receive(0, min(n, AT_ONCE));
         weights.load(ring, warp);
+        if (ROWS == 1 && i == 0)
+            receive(0, 1);
 #pragma unroll 1
         for (int first = 0; first < n; first += AT_ONCE) {
-            const int last = min(n, first + AT_ONCE);
-            if (i == 0 || AT_ONCE < ROWS)
-                receive(first, last);
+            if (AT_ONCE < ROWS && first + i > 0)
+                receive(first, min(n, first + AT_ONCE));
 #pragma unroll 1
-            for (int row = first; row < last; row += 2, buffer ^= 1) {
-                weights.multiply(s.part[buffer], s.activations.x[warp] + (row - first) * Weights::VECTOR,
-                                 warp);
+            for (int row = first; row < min(n, first + AT_ONCE); row += TOGETHER, buffer ^= 1) {
+                const int last = min(min(n, first + AT_ONCE), row + TOGETHER);
+                float *part = s.part[buffer] + warp * Weights::OUT;
+#pragma unroll 1
+                for (int r = row; r < last; r += 2)
+                    weights.multiply(part + (r - row) * CHAIN_WARPS * Weights::OUT,
+                                     s.activations.x[warp] + (r - first) * Weights::VECTOR);
                 chain_sync();
-                if ((int)warp == row / 2)
 #pragma unroll 1
-                    for (int r = row; r < min(last, row + 2); r++)
-                        send(share, i, r, s.part[buffer][ROWS == 1 ? 0 : r - row]);
+                for (int r = row + (int)(warp + CHAIN_WARPS - row % CHAIN_WARPS) % CHAIN_WARPS; r < last;
+                     r += CHAIN_WARPS)
+                    send(share, i, r, s.part[buffer] + (r - row) * CHAIN_WARPS * Weights::OUT);
             }
         }
     }
 }
 
 /* Runs the rows of `pass`: stores their keys and values, leaves all logits in d.logits and, if k is not 0,
- * the k best in d.result. ROWS: pass.n at most. Grid: d.blocks, at least ROWS, at most SHARES (more would
- * have nothing to do) and all resident. Block: the chain's warps and the feed's; one block fills a
- * multiprocessor's shared memory. */
+ * the k best in d.result. ROWS: pass.n at most. Grid: d.blocks, at least 2 * ROWS where that is more than 2,
+ * at most SHARES (more would have nothing to do) and all resident. Block: the chain's warps and the feed's;
+ * one block fills a multiprocessor's shared memory. */
 template <int ROWS>
 __global__ void
 __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
@@ -342,7 +381,6 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         if (d.stamps && thread == 0)
             d.stamps[((size_t)block * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
     };
-    typedef const float(&Part)[CHAIN_WARPS][PART_ROWS];
     Ring ring = {0};
     int buffer = 0; /* which of the two of partial sums is in use */
     uint32_t epoch = d.epoch;
@@ -363,13 +401,13 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         phase<Tiles<QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, 0, warp, n, w.input_norm, l ? d.out : NULL, before, d.weights.embed,
-                                 pass.token);
+                receive_residual(s, warp, n, w.input_norm, d.out, before, d.weights.embed, pass.token);
                 stamp(l, 1);
             },
-            [&](int share, int, int row, Part part) {
+            [&](int share, int, int row, const float *part) {
                 send_fours(d.qkv + row * (QKV_DIM / 4) + share * 8,
-                           row_sum(part, lane_index()) * inverse_rms(s.sum_squares[0][row]), WARP, epoch);
+                           row_sum<8 * QKV_TILES>(part, lane_index()) * inverse_rms(s.sum_squares[row]), WARP,
+                           epoch);
             });
         stamp(l, 2);
         Item item = s.item;
@@ -387,31 +425,22 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
                     if (pass.splits[row] > DIRECT_SPLITS)
                         combine(d.combined + row * HEADS * HEAD_WORDS,
                                 d.attention + row * HEADS * MAX_SPLITS * HEAD_WORDS, pass.splits[row], epoch);
-#pragma unroll 1
-                for (int row = 0; row < n; row++) {
-                    const uint32_t lane = lane_index();
-                    uint2 v = receive_attention(d.attention + row * HEADS * MAX_SPLITS * HEAD_WORDS,
-                                                d.combined + row * HEADS * HEAD_WORDS, pass.splits[row], warp,
-                                                epoch);
-                    uint32_t *x = s.activations.x[warp] + row * (O_SLICE / 2);
-                    x[operand_place<false>(2 * lane)] = v.x;
-                    x[operand_place<false>(2 * lane + 1)] = v.y;
-                }
+                receive_attention(s, d, pass, warp, n, epoch);
                 __syncwarp();
                 stamp(l, 4);
             },
-            [&](int share, int i, int row, Part part) {
+            [&](int share, int i, int row, const float *part) {
                 send_residual(part, s.residual[row] + i * 8, d.mid + row * RESIDUAL_WORDS + share * 2, epoch);
             });
         stamp(l, 5);
         phase<Tiles<MLP_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, 1, warp, n, w.post_norm, d.mid, epoch, NULL, NULL);
+                receive_residual(s, warp, n, w.post_norm, d.mid, epoch, NULL, NULL);
                 stamp(l, 6);
             },
-            [&](int share, int, int row, Part part) {
-                send_hidden(part, inverse_rms(s.sum_squares[1][row]),
+            [&](int share, int, int row, const float *part) {
+                send_hidden(part, inverse_rms(s.sum_squares[row]),
                             d.hidden + row * HIDDEN_WORDS + share * (4 * MLP_TILES / H_PER_WORD), epoch);
             });
         stamp(l, 7);
@@ -421,34 +450,38 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
                 receive_hidden(s, warp, first, last, d.hidden, epoch);
                 stamp(l, 8);
             },
-            [&](int share, int i, int row, Part part) {
+            [&](int share, int i, int row, const float *part) {
                 send_residual(part, s.residual[row] + i * 8, d.out + row * RESIDUAL_WORDS + share * 2, epoch);
             });
         stamp(l, 9);
     }
 
     stamp(LAYERS, 0);
-    float lane_max[2] = {-INFINITY, -INFINITY}; /* of the two rows that this warp sends */
+    enum { MINE = (ROWS + CHAIN_WARPS - 1) / CHAIN_WARPS }; /* rows that a warp sends */
+    float lane_max[MINE];
+#pragma unroll
+    for (int i = 0; i < MINE; i++)
+        lane_max[i] = -INFINITY;
     phase<Tiles<HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
         s, ring, buffer, warp, HEAD_SHARES, n,
         [&](int, int) {
-            receive_residual(s, 0, warp, n, d.weights.norm, d.out, epoch, NULL, NULL);
+            receive_residual(s, warp, n, d.weights.norm, d.out, epoch, NULL, NULL);
             stamp(LAYERS, 1);
         },
-        [&](int share, int, int row, Part part) {
-            const float logit = row_sum(part, lane_index()) * inverse_rms(s.sum_squares[0][row]);
+        [&](int share, int, int row, const float *part) {
+            const float logit = row_sum<8 * HEAD_TILES>(part, lane_index()) * inverse_rms(s.sum_squares[row]);
             d.logits[(size_t)row * VOCAB + share * 32 + lane_index()] = logit;
-            if (row % 2)
-                lane_max[1] = fmaxf(lane_max[1], logit);
-            else
-                lane_max[0] = fmaxf(lane_max[0], logit);
+#pragma unroll
+            for (int i = 0; i < MINE; i++)
+                if (row / CHAIN_WARPS == i)
+                    lane_max[i] = fmaxf(lane_max[i], logit);
         });
     stamp(LAYERS, 2);
     if (pass.k > 0) {
 #pragma unroll
-        for (int i = 0; i < (ROWS == 1 ? 1 : 2); i++)
-            if ((int)warp * 2 + i < n)
-                best_announce(d.maxima + (warp * 2 + i) * MAX_GROUPS, lane_max[i], epoch);
+        for (int i = 0; i < MINE; i++)
+            if ((int)warp + i * CHAIN_WARPS < n)
+                best_announce(d.maxima + (warp + i * CHAIN_WARPS) * MAX_GROUPS, lane_max[i], epoch);
         if (block < n)
             best_collect(s.best, d.result + block, d.logits + (size_t)block * VOCAB,
                          d.maxima + block * MAX_GROUPS, pass.k, warp, epoch);
@@ -535,7 +568,8 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     if (d->blocks < 1)
         return fail(
             "preparing to decode: no block of the kernel fits a multiprocessor of this card: use -d cpu");
-    d->max_rows = d->blocks < MAX_ROWS ? 1 : (int)MAX_ROWS; /* Shared has room for so much of the residual */
+    d->max_rows =
+        d->blocks < 2 * MAX_ROWS ? 1 : (int)MAX_ROWS; /* Shared has room for so much of the residual */
     /* H200, us a token at 2 2 2 1 and at 4 4 4 4: 324 and 389 on 128 blocks, 419 and 397 on 84. */
     const Pace few = {4, 4, 4, 4}, many = {2, 2, 2, 1};
     d->pace = d->blocks > 100 ? many : few;

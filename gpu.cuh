@@ -179,9 +179,9 @@ word_wait(const Word *p, uint32_t epoch)
 
 /* The rest of a wait whose first reading is in v, so that several first readings can be under way at once. */
 __device__ __forceinline__ void
-word_wait_on(Word &v, const Word *p, uint32_t epoch)
+word_wait_on(Word &v, const Word *p, uint32_t epoch, bool wanted = true)
 {
-    while (__any_sync(~0u, v.w != epoch))
+    while (__any_sync(~0u, wanted && v.w != epoch))
         v = word_load(p);
 }
 

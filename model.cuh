@@ -705,7 +705,7 @@ model_profile(void *engine, int pos)
     int token = 0;
 
     TRY(engine_check(&token, 1, pos, m->context));
-    return decode_profile(&m->decode, pos, m->stream);
+    return decode_profile(&m->decode, pos, 1, m->stream);
 }
 
 static const Engine model_engine = {"gpu",        PREFILL_CHUNK,   model_probe,  model_open,

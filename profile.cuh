@@ -8,22 +8,22 @@
  * waiting for each, and of the kernel that reads the clock, whose readings go to stamps as Decode has them.
  */
 static inline const char *
-profile_clock(Decode *d, int pos, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end, long long *stamps,
-              float *queued, float *waited, float *stamped)
+profile_clock(Decode *d, int pos, int rows, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end,
+              long long *stamps, float *queued, float *waited, float *stamped)
 {
     enum { TIMES = 20 };
-    const int token = 0;
+    const int tokens[MAX_ROWS] = {};
     long long *device_stamps = d->stamps;
     const char *error = NULL;
     cudaError_t e = cudaSuccess;
 
     d->stamps = NULL;
     for (int wait = 0; wait < 2 && !error && !e; wait++) {
-        error = decode_launch(d, &token, 1, pos, DEFAULT_TOP_K,
+        error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K,
                               stream); /* keeps the card busy until the others queue */
         e = cudaEventRecord(begin, stream);
         for (int i = 0; i < TIMES && !error && !e; i++) {
-            error = decode_launch(d, &token, 1, pos, DEFAULT_TOP_K, stream);
+            error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream);
             if (wait)
                 e = cudaStreamSynchronize(stream);
         }
@@ -35,7 +35,7 @@ profile_clock(Decode *d, int pos, cudaStream_t stream, cudaEvent_t begin, cudaEv
 
     d->stamps = device_stamps;
     for (int i = 0; i < 2 && !error && !e; i++) { /* the first loads the kernel */
-        error = decode_launch(d, &token, 1, pos, DEFAULT_TOP_K, stream);
+        error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream);
         e = cudaEventRecord(i == 0 ? begin : end, stream);
     }
     d->stamps = NULL;
@@ -60,11 +60,12 @@ profile_ticks(const Decode *d, const long long *stamps, int stamp, int first, in
     return sum / d->blocks;
 }
 
-/* Prints where the time of one token at position pos goes: milliseconds of all layers, microseconds of one,
- * both the mean over the blocks. A wait is for other blocks' words, but also for the weights that come first.
+/* Prints where the time of a pass of so many rows at position pos goes: milliseconds of all layers,
+ * microseconds of one, both the mean over the blocks. A wait is for other blocks' words, but also for the
+ * weights that come first.
  */
 static inline const char *
-decode_profile(Decode *d, int pos, cudaStream_t stream)
+decode_profile(Decode *d, int pos, int rows, cudaStream_t stream)
 {
     static const char *const phase_name[STAMPS - 1] = {
         "q, k, v: wait",  "q, k, v: multiply",  "attention",  "o: wait",       "o: multiply",
@@ -84,7 +85,7 @@ decode_profile(Decode *d, int pos, cudaStream_t stream)
         error = fail("profiling: %s", cudaGetErrorString(e));
     else {
         long long *device_stamps = d->stamps;
-        error = profile_clock(d, pos, stream, begin, end, stamps, &queued, &waited, &ms);
+        error = profile_clock(d, pos, rows, stream, begin, end, stamps, &queued, &waited, &ms);
         cudaFree(device_stamps);
     }
     d->stamps = NULL;

@@ -250,6 +250,7 @@ operand_place(uint32_t i, bool rest = false)
  * HIDDEN lie in one tile each; wider ones (then TILES is 1) in WIDTH tiles. ROWS: vectors of the pass. */
 template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
     enum {
+        OUT = 8 * TILES,                      /* rows of a share */
         SLICE = 32 * CHUNKS,                  /* a warp's columns */
         WIDTH = SLICE * CHAIN_WARPS / HIDDEN, /* tiles of 8 rows */
         VECTOR = LOW ? SLICE : SLICE / 2 /* words of a warp's slice of a vector, in operand_place's order */
@@ -295,11 +296,10 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                     exchange(a[t][i], a[t][i + 1], -(g & 1));
     }
 
-    /* part (vectors, CHAIN_WARPS, PART_ROWS) = this warp's part of the products with one vector, or, where
-     * ROWS > 1, with two that lie VECTOR words apart in the warp's x. */
-    template <class Part>
+    /* part (vectors, CHAIN_WARPS, OUT), from this warp's first one on = its part of the products with one
+     * vector, or, where ROWS > 1, with two that lie VECTOR words apart in its x. */
     __device__ __forceinline__ void
-    multiply(Part &part, const uint32_t *x, uint32_t warp) const
+    multiply(float *part, const uint32_t *x) const
     {
         const uint32_t lane = lane_index(), g = lane / 4, q = lane % 4, chunk = LOW ? 32 : 16;
         const uint32_t swap = ROWS == 1 ? g / 4 * chunk : 0;
@@ -320,9 +320,9 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                 v += __shfl_xor_sync(~0u, v, 1);
             if (ROWS == 1) {
                 if (q == g % 2 * 2)
-                    part[0][warp][8 * t + g] = v;
+                    part[8 * t + g] = v;
             } else if (q % 2 == 0)
-                part[q / 2][warp][8 * t + g] = v;
+                part[q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g] = v;
             if (ROWS > 1 && t % 2) /* no more sums at once than there are registers for beside the weights */
                 __syncwarp();
         }

@@ -167,7 +167,10 @@ main(int argc, char **argv)
         printf("depth 0-127, k = %2d: %.1f us, %.0f tokens/s\n", k, us, 1e6 / us);
     }
     printf("\n");
-    check(decode_profile(&d, 64, 0));
+    for (int rows : {1, 8}) {
+        printf("\n%d rows at depth 64\n", rows);
+        check(decode_profile(&d, 64, std::min(rows, d.max_rows), 0));
+    }
     decode_close(&d);
     return 0;
 }

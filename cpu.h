@@ -1,15 +1,14 @@
 /* cpu.h: Qwen3 in plain C. Read this before the kernels: it is what they must compute.
  *
- * Weights and KV cache are bf16, everything else is fp32. A token's embedding is the start of its residual
- * stream x; every layer adds to it what attention and then the MLP make of it, and the logits are the inner
- * products of the normalised x with the rows of the embedding (cpu_forward, cpu_decode). Shapes stand in
- * config.h; a matrix (rows, columns) is row-major and maps columns to rows, as in PyTorch.
+ * Weights and KV cache are bf16 (or, with -w 8, the weights int8 with scales), everything else is fp32. A
+ * token's embedding is the start of its residual stream x; every layer adds to it what attention and then the
+ * MLP make of it, and the logits are the inner products of the normalised x with the rows of the embedding. A
+ * matrix (rows, columns) is row-major and maps columns to rows, as in PyTorch.
  *
- * A token that is decoded reads all weights once, so decoding is as fast as memory is; a prompt goes through
- * in blocks of CPU_BLOCK tokens, which share each read of a weight. OpenMP spreads rows, heads and tokens
- * over the cores, and without it all is the same but slower. Every number is computed by one thread in an
- * order that does not depend on the number of threads or on how a prompt was cut up: so neither do the
- * logits, to the last bit. */
+ * A pass reads all weights once, for one token or for a block of them, so decoding is as fast as memory is.
+ * OpenMP spreads rows, heads and positions over the cores, and without it all is the same but slower. Every
+ * number is computed by one thread in an order that depends neither on the number of threads nor on the
+ * tokens beside it in the pass: so neither do the logits, to the last bit. */
 #ifndef CPU_H
 #define CPU_H
 
@@ -17,7 +16,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <time.h>
 #ifdef _OPENMP
 #include <omp.h>
 #define CPU_OMP(directive) _Pragma(#directive)
@@ -25,322 +23,150 @@
 #define CPU_OMP(directive)
 #endif
 
+#include "dot.h"
 #include "engine.h"
 #include "numbers.h"
 
-/* Loops over fewer weights, or products of attention, stay on one thread: waking the others costs more than
- * they save. What is done to a number outside of these costs about as much as 32 of them. */
-#ifndef CPU_WORTH
-#define CPU_WORTH ((size_t)1 << 20)
-#endif
-
 enum {
-    CPU_BLOCK = 32, /* tokens that share a read of the weights: their inputs fit the second cache */
-    CPU_TILE = 64,  /* positions whose keys and values are read together: they fit the first */
-    CPU_GROUP = HEADS / KV_HEADS, /* query heads that share a key/value head */
-    CPU_HALF = HEAD_DIM / 2,
-    CPU_LANES = 8,   /* floats in a vector */
-    CPU_BAND = 32,   /* rows of a matrix that a thread takes at a time */
-    CPU_AHEAD = 4096 /* weights or cached numbers that are asked for in advance */
+    CPU_BLOCK = 32, /* tokens of a pass, at most: many enough to share a read of the weights */
+    CPU_SPAN = 512, /* positions that a thread takes at a time: their keys and values fit the second cache */
+    CPU_TILE = 64,  /* of these, whose scores exist at the same time */
+    CPU_BAND =
+        32768, /* weights of a matrix that a thread takes at a time, about: they fit the second cache */
+    CPU_AHEAD = 4096, /* weights or cached numbers that are asked for in advance, at least */
+    CPU_WIDEST = (int)Q_DIM > (int)INTERMEDIATE ? (int)Q_DIM : (int)INTERMEDIATE /* columns of a matrix */
 };
-static_assert(CPU_GROUP == 2, "cpu_dot and cpu_mix serve two query heads at once");
-static_assert(HIDDEN % 32 == 0 && INTERMEDIATE % 32 == 0 && HEAD_DIM % 32 == 0 && VOCAB % 32 == 0,
-              "whole bands of rows, whole vectors of columns");
+static_assert(HEADS / KV_HEADS == 2, "dot.h's mix serves two query heads at once");
+static_assert(HIDDEN % 64 == 0 && Q_DIM % 64 == 0 && INTERMEDIATE % 64 == 0 && HEAD_DIM % 64 == 0,
+              "whole vectors of columns, whole groups of a scale");
+static_assert(KV_DIM % 4 == 0 && VOCAB % 4 == 0, "four rows at a time");
 
-typedef uint16_t cpu_bf16; /* the upper half of a float */
+typedef struct {
+    const void *weights;   /* as in safetensors_table: bf16, or int8 where there is a scale */
+    const uint16_t *scale; /* (rows, columns / DOT_GROUP) bf16, or NULL */
+} CpuTensor;
 
-enum cpu_operation {
-    CPU_EMBEDDING,
-    CPU_NORMS,
-    CPU_QKV,
-    CPU_ROPE,
-    CPU_ATTENTION,
-    CPU_O,
-    CPU_GATE_UP,
-    CPU_DOWN,
-    CPU_HEAD,
-    CPU_BEST,
-    CPU_OPERATIONS
-};
-
-typedef void (*CpuDot)(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4],
-                       int columns);
-typedef void (*CpuMix)(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4]);
+/* What a span of positions gives to the two query heads of a key/value head: softmax and sum are relative to
+ * the greatest score. */
+typedef struct {
+    float acc[2 * HEAD_DIM]; /* (2, head_dim): sum of exp(score - greatest) * v, split in two */
+    float sum[2], greatest[2];
+} CpuPart;
 
 typedef struct {
     Safetensors file;
-    cpu_bf16 *converted; /* the tensors that the file holds as F16 or F32, one after the other */
+    void *made;   /* the tensors that are not used as they stand in the file, one after the other */
+    int bits;     /* of a weight: 16, 8 */
+    size_t bytes; /* of all weights, as they are used */
 
-    const cpu_bf16 *embed;                        /* (vocab, hidden) */
-    const cpu_bf16 *norm;                         /* (hidden) */
-    const cpu_bf16 *layer[LAYERS][LAYER_TENSORS]; /* shapes in safetensors_table */
+    CpuTensor embed;                        /* (VOCAB, HIDDEN) */
+    CpuTensor norm;                         /* (HIDDEN) */
+    CpuTensor layer[LAYERS][LAYER_TENSORS]; /* shapes in safetensors_table */
 
     int context;                 /* positions */
-    float *cosine, *sine;        /* (context, head_dim / 2) */
-    cpu_bf16 *k_cache, *v_cache; /* (layers, kv_heads, context, head_dim) */
+    float *cosine, *sine;        /* (context, HEAD_DIM / 2) */
+    uint16_t *k_cache, *v_cache; /* (LAYERS, KV_HEADS, context, HEAD_DIM) bf16 */
 
-    float *x;         /* (CPU_BLOCK, hidden): the residual stream */
-    float *h;         /* (CPU_BLOCK, hidden): x normalised, and what is to be added to x */
-    float *q;         /* (CPU_BLOCK, heads, head_dim) */
-    float *k, *v;     /* (CPU_BLOCK, kv_heads, head_dim) */
-    float *attention; /* (CPU_BLOCK, heads, head_dim) */
-    float *gate, *up; /* (CPU_BLOCK, intermediate) */
-    float *split;     /* (CPU_BLOCK, the most columns of a matrix): a matrix's input, see cpu_split */
-    float *logits;    /* (vocab) */
+    float *x;         /* (CPU_BLOCK, HIDDEN): the residual stream */
+    float *h;         /* (CPU_BLOCK, HIDDEN): x normalised, and what is to be added to x */
+    float *q;         /* (CPU_BLOCK, HEADS, HEAD_DIM) */
+    float *k, *v;     /* (CPU_BLOCK, KV_HEADS, HEAD_DIM) */
+    float *attention; /* (CPU_BLOCK, HEADS, HEAD_DIM) */
+    float *gate, *up; /* (CPU_BLOCK, INTERMEDIATE) */
+    float *split;     /* (CPU_BLOCK, CPU_WIDEST): a matrix's input, see dot_split */
+    float *logits;    /* (MAX_ROWS, VOCAB) */
+    CpuPart *parts;   /* (CPU_BLOCK, KV_HEADS, spans of the context) */
 
-    CpuDot dot;
-    CpuMix mix;
-    const char *units; /* which of them: for -v 1 */
-
-    double *seconds; /* (CPU_OPERATIONS) while cpu_profile measures, else NULL */
-    double lap;      /* when the last operation ended */
+    const DotUnits *units;
 } Cpu;
 
-/* ---- the two inner loops ----
- *
- * They are written with the compiler's vector types, which become whatever the target has, and compiled twice
- * on x86: for every 64-bit machine, and for those with AVX2 and FMA; cpu_open takes what is there.
- *
- * A vector of eight 32-bit words holds sixteen weights. Shifted left by 16, each word is the float of an even
- * column, and with its lower half cleared that of an odd one. So the other operand is kept with its even
- * columns before its odd ones within every sixteen, and weights need no shuffling. */
-
-typedef float CpuFloats __attribute__((vector_size(32)));
-typedef uint32_t CpuWords __attribute__((vector_size(32)));
-typedef float CpuFloatsAt __attribute__((vector_size(32), aligned(4), may_alias));
-typedef uint32_t CpuWordsAt __attribute__((vector_size(32), aligned(2), may_alias));
-
-#define CPU_INLINE static inline __attribute__((always_inline))
-#define CPU_LOAD(x) (*(const CpuFloatsAt *)(x))
-#define CPU_STORE(x) (*(CpuFloatsAt *)(x))
-#define CPU_WEIGHTS(w) (*(const CpuWordsAt *)(w))
-#define CPU_EVEN(words) ((CpuFloats)((words) << 16))
-#define CPU_ODD(words) ((CpuFloats)((words)&0xffff0000u))
-
-/* Asks for what four rows of weights hold `ahead` columns further on, that is in rows after these: the
- * hardware's own reading ahead starts anew in every row, and short rows are over before it is under way.
- * (EPYC Milan, two cores: 25 instead of 22 GB/s.) Past the end of memory it does nothing. */
-CPU_INLINE void
-cpu_fetch(const cpu_bf16 *const w[4], int i, int ahead)
-{
-    for (int r = 0; r < 4; r++)
-        __builtin_prefetch(w[r] + i + ahead);
-}
-
-CPU_INLINE float
-cpu_sum(const CpuFloats *vector)
-{
-    CpuFloats v = *vector;
-
-    return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]));
-}
-
-/* out[t][r] = w[r] . x[t] for four rows r of `columns` weights and n = 1 or 2 vectors x[t], split. Row t of
- * out begins at t * stride. Four rows at once, so that enough additions are under way. */
-CPU_INLINE void
-cpu_dot(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
-{
-    const float *y = x + columns;
-    const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
-    CpuFloats a0 = {0}, a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0;
-
-    if (n == 1) {
-        for (int i = 0; i < columns; i += 2 * CPU_LANES) {
-            CpuFloats even = CPU_LOAD(x + i), odd = CPU_LOAD(x + i + CPU_LANES);
-            CpuWords w0 = CPU_WEIGHTS(w[0] + i), w1 = CPU_WEIGHTS(w[1] + i);
-            CpuWords w2 = CPU_WEIGHTS(w[2] + i), w3 = CPU_WEIGHTS(w[3] + i);
-
-            cpu_fetch(w, i, ahead);
-            a0 += CPU_EVEN(w0) * even;
-            a1 += CPU_EVEN(w1) * even;
-            a2 += CPU_EVEN(w2) * even;
-            a3 += CPU_EVEN(w3) * even;
-            a0 += CPU_ODD(w0) * odd;
-            a1 += CPU_ODD(w1) * odd;
-            a2 += CPU_ODD(w2) * odd;
-            a3 += CPU_ODD(w3) * odd;
-        }
-    } else {
-        for (int i = 0; i < columns; i += 2 * CPU_LANES) {
-            CpuFloats x_even = CPU_LOAD(x + i), x_odd = CPU_LOAD(x + i + CPU_LANES);
-            CpuFloats y_even = CPU_LOAD(y + i), y_odd = CPU_LOAD(y + i + CPU_LANES);
-            CpuWords words;
-
-            cpu_fetch(w, i, ahead);
-            words = CPU_WEIGHTS(w[0] + i);
-            a0 += CPU_EVEN(words) * x_even;
-            b0 += CPU_EVEN(words) * y_even;
-            a0 += CPU_ODD(words) * x_odd;
-            b0 += CPU_ODD(words) * y_odd;
-            words = CPU_WEIGHTS(w[1] + i);
-            a1 += CPU_EVEN(words) * x_even;
-            b1 += CPU_EVEN(words) * y_even;
-            a1 += CPU_ODD(words) * x_odd;
-            b1 += CPU_ODD(words) * y_odd;
-            words = CPU_WEIGHTS(w[2] + i);
-            a2 += CPU_EVEN(words) * x_even;
-            b2 += CPU_EVEN(words) * y_even;
-            a2 += CPU_ODD(words) * x_odd;
-            b2 += CPU_ODD(words) * y_odd;
-            words = CPU_WEIGHTS(w[3] + i);
-            a3 += CPU_EVEN(words) * x_even;
-            b3 += CPU_EVEN(words) * y_even;
-            a3 += CPU_ODD(words) * x_odd;
-            b3 += CPU_ODD(words) * y_odd;
-        }
-        out[stride] = cpu_sum(&b0);
-        out[stride + 1] = cpu_sum(&b1);
-        out[stride + 2] = cpu_sum(&b2);
-        out[stride + 3] = cpu_sum(&b3);
-    }
-    out[0] = cpu_sum(&a0);
-    out[1] = cpu_sum(&a1);
-    out[2] = cpu_sum(&a2);
-    out[3] = cpu_sum(&a3);
-}
-
-/* acc[g] += sum over r of p[g][r] * v[r], for the two heads g of a group and four rows v[r] of the value
- * cache. acc is (CPU_GROUP, head_dim), split; row g of p begins at g * stride. */
-CPU_INLINE void
-cpu_mix(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
-{
-    const float *q = p + stride;
-
-    for (int i = 0; i < HEAD_DIM; i += 2 * CPU_LANES) {
-        float *a = acc + i, *b = acc + HEAD_DIM + i;
-        CpuFloats a_even = CPU_LOAD(a), a_odd = CPU_LOAD(a + CPU_LANES);
-        CpuFloats b_even = CPU_LOAD(b), b_odd = CPU_LOAD(b + CPU_LANES);
-
-        cpu_fetch(v, i, CPU_AHEAD);
-        for (int r = 0; r < 4; r++) {
-            CpuWords words = CPU_WEIGHTS(v[r] + i);
-
-            a_even += CPU_EVEN(words) * p[r];
-            a_odd += CPU_ODD(words) * p[r];
-            b_even += CPU_EVEN(words) * q[r];
-            b_odd += CPU_ODD(words) * q[r];
-        }
-        CPU_STORE(a) = a_even;
-        CPU_STORE(a + CPU_LANES) = a_odd;
-        CPU_STORE(b) = b_even;
-        CPU_STORE(b + CPU_LANES) = b_odd;
-    }
-}
-
-static inline void
-cpu_dot_any(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
-{
-    cpu_dot(out, stride, x, n, w, columns);
-}
-
-static inline void
-cpu_mix_any(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
-{
-    cpu_mix(acc, p, stride, v);
-}
-
-#ifdef __x86_64__
-#ifdef __clang__
-#define CPU_AVX2 __attribute__((target("avx2,fma")))
-#else /* gcc -std=c11 would not make one instruction of a multiplication and an addition */
-#define CPU_AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
-#endif
-
-CPU_AVX2 static inline void
-cpu_dot_avx2(float *out, size_t stride, const float *x, int n, const cpu_bf16 *const w[4], int columns)
-{
-    cpu_dot(out, stride, x, n, w, columns);
-}
-
-CPU_AVX2 static inline void
-cpu_mix_avx2(float *acc, const float *p, size_t stride, const cpu_bf16 *const v[4])
-{
-    cpu_mix(acc, p, stride, v);
-}
-#endif
-
-static inline void
-cpu_choose_units(Cpu *m)
-{
-    m->dot = cpu_dot_any;
-    m->mix = cpu_mix_any;
-    m->units = "any";
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        m->dot = cpu_dot_avx2;
-        m->mix = cpu_mix_avx2;
-        m->units = "AVX2";
-    }
-#endif
-}
-
-/* Even columns before odd ones within every sixteen of n, and back. */
-static inline void
-cpu_split(float *out, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i += 2 * CPU_LANES)
-        for (size_t j = 0; j < CPU_LANES; j++) {
-            out[i + j] = x[i + 2 * j];
-            out[i + CPU_LANES + j] = x[i + 2 * j + 1];
-        }
-}
-
-static inline void
-cpu_join(float *out, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i += 2 * CPU_LANES)
-        for (size_t j = 0; j < CPU_LANES; j++) {
-            out[i + 2 * j] = x[i + j];
-            out[i + 2 * j + 1] = x[i + CPU_LANES + j];
-        }
-}
-
-/* ---- the pieces of the model ---- */
+/* ---- the model ---- */
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, all (n). out may be x. */
+static inline void cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n);
+/* h = rmsnorm(x), for the n tokens of a pass; x += h. */
+static inline void cpu_norm(Cpu *m, CpuTensor weight, int n);
+static inline void cpu_add(Cpu *m, int n);
+/* out (n, rows) = x (n, columns) times the transpose of w (rows, columns). */
+static inline void cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int columns, int n);
+/* Normalises and turns the heads of q and k, which begin at position pos, and puts k and v into the cache. */
+static inline void cpu_norm_rope_store(Cpu *m, int layer, int n, int pos);
+/* attention = softmax(q . k / sqrt(HEAD_DIM)) . v: each of n tokens looks at the positions up to its own. */
+static inline void cpu_attention(Cpu *m, int layer, int n, int pos);
+/* gate = silu(gate) * up, where silu(x) = x / (1 + e^-x). */
+static inline void cpu_swiglu(Cpu *m, int n);
+/* x (HIDDEN) = the embedding of a token. */
+static inline void cpu_embed(const Cpu *m, float *x, int token);
+
+/* Runs n <= CPU_BLOCK tokens at positions pos.. through all layers: fills their cache, and x if `finish`. */
 static inline void
-cpu_rmsnorm(float *out, const float *x, const cpu_bf16 *weight, int n)
+cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {
+    for (int t = 0; t < n; t++)
+        cpu_embed(m, m->x + (size_t)t * HIDDEN, tokens[t]);
+
+    for (int layer = 0; layer < LAYERS; layer++) {
+        const CpuTensor *w = m->layer[layer];
+
+        cpu_norm(m, w[INPUT_NORM], n);
+        cpu_matmul(m, m->q, m->h, w[Q_PROJ], Q_DIM, HIDDEN, n);
+        cpu_matmul(m, m->k, m->h, w[K_PROJ], KV_DIM, HIDDEN, n);
+        cpu_matmul(m, m->v, m->h, w[V_PROJ], KV_DIM, HIDDEN, n);
+        cpu_norm_rope_store(m, layer, n, pos);
+        if (layer == LAYERS - 1 && !finish)
+            return;
+        cpu_attention(m, layer, n, pos);
+        cpu_matmul(m, m->h, m->attention, w[O_PROJ], HIDDEN, Q_DIM, n);
+        cpu_add(m, n);
+
+        cpu_norm(m, w[POST_NORM], n);
+        cpu_matmul(m, m->gate, m->h, w[GATE_PROJ], INTERMEDIATE, HIDDEN, n);
+        cpu_matmul(m, m->up, m->h, w[UP_PROJ], INTERMEDIATE, HIDDEN, n);
+        cpu_swiglu(m, n);
+        cpu_matmul(m, m->h, m->gate, w[DOWN_PROJ], HIDDEN, INTERMEDIATE, n);
+        cpu_add(m, n);
+    }
+}
+
+/* logits (n, VOCAB) = the scores of every token as the next one, after each of the n <= MAX_ROWS of x. */
+static inline void
+cpu_head(Cpu *m, int n)
+{
+    cpu_norm(m, m->norm, n);
+    cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, n);
+}
+
+/* ---- its pieces ---- */
+
+/* Waking the other threads costs more than they save, unless so many multiplications are to be done; a step
+ * that is done number by number (of a norm, of RoPE) counts as 32 of them, an exponential as 400. */
+#ifndef CPU_WORTH
+#define CPU_WORTH ((size_t)1 << 20)
+#endif
+#define CPU_STEPS(numbers) ((size_t)32 * (size_t)(numbers))
+#define CPU_EXPS(numbers) ((size_t)400 * (size_t)(numbers))
+
+static inline void
+cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
+{
+    const uint16_t *w = (const uint16_t *)weight.weights;
     float sum = 0, scale;
 
     for (int i = 0; i < n; i++)
         sum += x[i] * x[i];
     scale = 1 / sqrtf(sum / (float)n + RMS_NORM_EPS);
     for (int i = 0; i < n; i++)
-        out[i] = x[i] * scale * bf16_widen(weight[i]);
+        out[i] = x[i] * scale * bf16_widen(w[i]);
 }
 
-/* h = rmsnorm(x) for the n tokens of a block. */
 static inline void
-cpu_norm(Cpu *m, const cpu_bf16 *weight, int n)
+cpu_norm(Cpu *m, CpuTensor weight, int n)
 {
-    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_rmsnorm(m->h + t * HIDDEN, m->x + t * HIDDEN, weight, HIDDEN);
 }
 
-/* out (n, rows) = x (n, columns) times the transpose of w (rows, columns). */
-static inline void
-cpu_matmul(Cpu *m, float *out, const float *x, const cpu_bf16 *w, int rows, int columns, int n)
-{
-    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
-    for (int t = 0; t < n; t++)
-        cpu_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns);
-
-    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
-    for (int band = 0; band < rows; band += CPU_BAND)
-        for (int r = band; r < band + CPU_BAND; r += 4) {
-            const cpu_bf16 *first = w + (size_t)r * columns;
-            const cpu_bf16 *const four[4] = {first, first + columns, first + 2 * columns,
-                                             first + 3 * columns};
-
-            for (int t = 0; t < n; t += 2)
-                m->dot(out + (size_t)t * rows + r, rows, m->split + (size_t)t * columns, n - t > 1 ? 2 : 1,
-                       four, columns);
-        }
-}
-
-/* x += h */
 static inline void
 cpu_add(Cpu *m, int n)
 {
@@ -348,18 +174,72 @@ cpu_add(Cpu *m, int n)
         m->x[i] += m->h[i];
 }
 
-/* Turns a head at position pos: dimension i with i + head_dim / 2, by the angle pos * theta^(-2i / head_dim)
- * (RoFormer, arXiv 2104.09864, with the pairing of GPT-NeoX). */
+static inline void
+cpu_embed(const Cpu *m, float *x, int token)
+{
+    size_t at = (size_t)token * HIDDEN;
+
+    for (size_t i = at; i < at + HIDDEN; i++)
+        x[i - at] = m->embed.scale ? (float)((const int8_t *)m->embed.weights)[i] *
+                                         bf16_widen(m->embed.scale[i / DOT_GROUP])
+                                   : bf16_widen(((const uint16_t *)m->embed.weights)[i]);
+}
+
+/* out (n, rows) of four rows of w from row r on; x is split. */
+static inline void
+cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int rows, int columns, int n,
+              int ahead)
+{
+    size_t first = (size_t)r * columns, next = columns;
+
+    if (w.scale) {
+        const int8_t *q = (const int8_t *)w.weights + first;
+        const uint16_t *scale = w.scale + first / DOT_GROUP;
+        const int8_t *const four[4] = {q, q + next, q + 2 * next, q + 3 * next};
+        const uint16_t *const scales[4] = {scale, scale + next / DOT_GROUP, scale + 2 * next / DOT_GROUP,
+                                           scale + 3 * next / DOT_GROUP};
+
+        m->units->dot8(out + r, rows, x, n, four, scales, columns, ahead);
+    } else {
+        const uint16_t *bf16 = (const uint16_t *)w.weights + first;
+        const uint16_t *const four[4] = {bf16, bf16 + next, bf16 + 2 * next, bf16 + 3 * next};
+
+        m->units->dot16(out + r, rows, x, n, four, columns, ahead);
+    }
+}
+
+static inline void
+cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int columns, int n)
+{
+    const int most = m->units->tokens, band = columns < CPU_BAND / 4 ? CPU_BAND / columns / 4 * 4 : 4;
+    const int places = w.scale ? 4 : 2, ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
+
+    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    for (int t = 0; t < n; t++)
+        dot_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns, m->units->lanes, places);
+
+    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
+    for (int first = 0; first < rows; first += band)
+        for (int t = 0, take; t < n; t += take) { /* as even shares as there can be: one alone is slow */
+            take = (n - t - 1) / ((n - t - 1) / most + 1) + 1;
+            for (int r = first; r < first + band && r < rows; r += 4)
+                cpu_four_rows(m, out + (size_t)t * rows, m->split + (size_t)t * columns, w, r, rows, columns,
+                              take, t == 0 ? ahead : 0);
+        }
+}
+
+/* Turns dimension i of a head with dimension i + HEAD_DIM / 2. */
 static inline void
 cpu_rope(const Cpu *m, float *head, int pos)
 {
-    const float *cosine = m->cosine + (size_t)pos * CPU_HALF, *sine = m->sine + (size_t)pos * CPU_HALF;
+    const float *cosine = m->cosine + (size_t)pos * (HEAD_DIM / 2);
+    const float *sine = m->sine + (size_t)pos * (HEAD_DIM / 2);
 
-    for (int i = 0; i < CPU_HALF; i++) {
-        float a = head[i], b = head[i + CPU_HALF];
+    for (int i = 0; i < HEAD_DIM / 2; i++) {
+        float a = head[i], b = head[i + HEAD_DIM / 2];
 
         head[i] = a * cosine[i] - b * sine[i];
-        head[i + CPU_HALF] = b * cosine[i] + a * sine[i];
+        head[i + HEAD_DIM / 2] = b * cosine[i] + a * sine[i];
     }
 }
 
@@ -370,13 +250,12 @@ cpu_cache_at(const Cpu *m, int layer, int kv_head)
     return ((size_t)layer * KV_HEADS + kv_head) * m->context * HEAD_DIM;
 }
 
-/* Normalises and turns the heads of q and k, and puts k and v into the cache. */
 static inline void
-cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
+cpu_norm_rope_store(Cpu *m, int layer, int n, int pos)
 {
-    const cpu_bf16 *q_norm = m->layer[layer][Q_NORM], *k_norm = m->layer[layer][K_NORM];
+    CpuTensor q_norm = m->layer[layer][Q_NORM], k_norm = m->layer[layer][K_NORM];
 
-    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int t = 0; t < n; t++) {
         for (int head = 0; head < HEADS; head++) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
@@ -402,187 +281,200 @@ cpu_rope_and_store(Cpu *m, int layer, int n, int pos)
 /* Four rows of a cache from position i on; beyond the last of n it is that one again, so that nothing is read
  * that was not written. */
 static inline void
-cpu_four_rows(const cpu_bf16 *rows[4], const cpu_bf16 *cache, int i, int n)
+cpu_four_positions(const uint16_t *rows[4], const uint16_t *cache, int i, int n)
 {
     for (int r = 0; r < 4; r++)
         rows[r] = cache + (size_t)(i + r < n ? i + r : n - 1) * HEAD_DIM;
 }
 
-/* out = softmax(q . k / sqrt(head_dim)) . v over n positions, for the query heads that share a key/value
- * head; q and out are (CPU_GROUP, head_dim), k and v (n, head_dim). The softmax is online (arXiv 1805.02867):
- * sum and acc are relative to the greatest score so far, so no more scores exist than those of a tile. */
+/* *part = what positions first..n-1 give to the query heads of a key/value head. q is (2, HEAD_DIM), k and v
+ * (n, HEAD_DIM). The softmax is online (arXiv 1805.02867), so no more scores exist than those of a tile. */
 static inline void
-cpu_attend(const Cpu *m, float *out, const float *q, const cpu_bf16 *k, const cpu_bf16 *v, int n)
+cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const uint16_t *v, int first,
+           int n)
 {
-    float x[CPU_GROUP * HEAD_DIM], acc[CPU_GROUP * HEAD_DIM] = {0}, score[CPU_GROUP][CPU_TILE];
-    float greatest[CPU_GROUP], sum[CPU_GROUP];
-    const cpu_bf16 *rows[4];
+    float x[2 * HEAD_DIM], score[2][CPU_TILE];
+    const uint16_t *rows[4];
 
-    cpu_split(x, q, CPU_GROUP * HEAD_DIM);
-    for (int g = 0; g < CPU_GROUP; g++) {
-        greatest[g] = -INFINITY;
-        sum[g] = 0;
+    dot_split(x, q, 2 * HEAD_DIM, m->units->lanes, 2);
+    memset(part->acc, 0, sizeof part->acc);
+    for (int g = 0; g < 2; g++) {
+        part->greatest[g] = -INFINITY;
+        part->sum[g] = 0;
     }
-    for (int start = 0; start < n; start += CPU_TILE) {
+    for (int start = first; start < n; start += CPU_TILE) {
         int count = n - start < CPU_TILE ? n - start : CPU_TILE;
 
         for (int i = 0; i < count; i += 4) {
-            cpu_four_rows(rows, k, start + i, n);
-            m->dot(&score[0][i], CPU_TILE, x, CPU_GROUP, rows, HEAD_DIM);
+            cpu_four_positions(rows, k, start + i, n);
+            m->units->dot16(&score[0][i], CPU_TILE, x, 2, rows, HEAD_DIM, CPU_AHEAD);
         }
-        for (int g = 0; g < CPU_GROUP; g++) {
-            float before = greatest[g], rescale;
+        for (int g = 0; g < 2; g++) {
+            float before = part->greatest[g], greatest = before, sum = 0, rescale;
 
             for (int i = 0; i < count; i++) {
                 score[g][i] *= 1 / sqrtf(HEAD_DIM);
-                if (score[g][i] > greatest[g])
-                    greatest[g] = score[g][i];
+                if (score[g][i] > greatest)
+                    greatest = score[g][i];
             }
-            rescale = expf(before - greatest[g]);
-            sum[g] *= rescale;
-            for (int i = 0; i < HEAD_DIM; i++)
-                acc[g * HEAD_DIM + i] *= rescale;
             for (int i = 0; i < count; i++)
-                sum[g] += score[g][i] = expf(score[g][i] - greatest[g]);
+                sum += score[g][i] = expf(score[g][i] - greatest);
             for (int i = count; i % 4; i++)
                 score[g][i] = 0;
+            rescale = expf(before - greatest);
+            part->greatest[g] = greatest;
+            part->sum[g] = part->sum[g] * rescale + sum;
+            if (rescale != 1)
+                for (int i = 0; i < HEAD_DIM; i++)
+                    part->acc[g * HEAD_DIM + i] *= rescale;
         }
         for (int i = 0; i < count; i += 4) {
-            cpu_four_rows(rows, v, start + i, n);
-            m->mix(acc, &score[0][i], CPU_TILE, rows);
+            cpu_four_positions(rows, v, start + i, n);
+            m->units->mix(part->acc, &score[0][i], CPU_TILE, rows, HEAD_DIM, CPU_AHEAD);
         }
     }
-    cpu_join(out, acc, CPU_GROUP * HEAD_DIM);
-    for (int i = 0; i < CPU_GROUP * HEAD_DIM; i++)
-        out[i] /= sum[i / HEAD_DIM];
 }
 
-/* Each of the n tokens looks at the positions up to its own. */
+/* out (2, HEAD_DIM) = what n spans, one after the other, give together. */
+static inline void
+cpu_merge(const Cpu *m, float *out, const CpuPart *parts, int n)
+{
+    float acc[2 * HEAD_DIM] = {0};
+
+    for (int g = 0; g < 2; g++) {
+        float greatest = parts[0].greatest[g], sum = 0;
+
+        for (int i = 1; i < n; i++)
+            if (parts[i].greatest[g] > greatest)
+                greatest = parts[i].greatest[g];
+        for (int i = 0; i < n; i++) {
+            float scale = expf(parts[i].greatest[g] - greatest);
+
+            sum += parts[i].sum[g] * scale;
+            for (int j = g * HEAD_DIM; j < (g + 1) * HEAD_DIM; j++)
+                acc[j] += parts[i].acc[j] * scale;
+        }
+        for (int j = g * HEAD_DIM; j < (g + 1) * HEAD_DIM; j++)
+            acc[j] /= sum;
+    }
+    dot_join(out, acc, 2 * HEAD_DIM, m->units->lanes, 2);
+}
+
+/* Spans begin at multiples of CPU_SPAN, whatever the pass. Tokens are the inner loop: they share what they
+ * read. */
 static inline void
 cpu_attention(Cpu *m, int layer, int n, int pos)
 {
-    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
-    for (int i = 0; i < KV_HEADS * n; i++) {
-        int kv_head = i / n, t = i % n;
-        size_t at = cpu_cache_at(m, layer, kv_head),
-               offset = (size_t)t * Q_DIM + kv_head * CPU_GROUP * HEAD_DIM;
+    const int spans = (pos + n - 1) / CPU_SPAN + 1;
 
-        cpu_attend(m, m->attention + offset, m->q + offset, m->k_cache + at, m->v_cache + at, pos + t + 1);
+    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
+    for (int i = 0; i < KV_HEADS * spans * n; i++) {
+        int kv_head = i / n / spans, span = i / n % spans, t = i % n, first = span * CPU_SPAN;
+        int end = pos + t + 1 < first + CPU_SPAN ? pos + t + 1 : first + CPU_SPAN;
+        size_t at = cpu_cache_at(m, layer, kv_head);
+
+        if (first < end)
+            cpu_attend(m, &m->parts[((size_t)t * KV_HEADS + kv_head) * spans + span],
+                       m->q + (size_t)t * Q_DIM + kv_head * 2 * HEAD_DIM, m->k_cache + at, m->v_cache + at,
+                       first, end);
     }
+    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    for (int i = 0; i < KV_HEADS * n; i++)
+        cpu_merge(m, m->attention + (size_t)i * 2 * HEAD_DIM, m->parts + (size_t)i * spans,
+                  (pos + i / KV_HEADS) / CPU_SPAN + 1);
 }
 
-/* gate = silu(gate) * up, where silu(x) = x / (1 + e^-x) */
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    CPU_OMP(omp parallel for if ((size_t)32 * n * HIDDEN >= CPU_WORTH))
+    CPU_OMP(omp parallel for if (CPU_EXPS(n * INTERMEDIATE) >= CPU_WORTH))
     for (int i = 0; i < n * INTERMEDIATE; i++)
         m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
 }
 
-/* ---- the model ---- */
+/* ---- threads ---- */
 
-/* Charges the time since the last call to an operation. */
-static inline void
-cpu_lap(Cpu *m, int operation)
+/* The number at the start of a control group's file, and the one behind it if asked for; -1: there is none.
+ */
+static inline double
+cpu_group_number(const char *root, const char *group, const char *name, double *second)
 {
-    double now;
+    char path[3 * 4096];
+    double number = -1, ignored;
+    FILE *file;
 
-    if (m->seconds == NULL)
-        return;
-    now = seconds_now();
-    m->seconds[operation] += now - m->lap;
-    m->lap = now;
+    snprintf(path, sizeof path, "%s/sys/fs/cgroup%s/%s", root, group, name);
+    if (!(file = fopen(path, "r")))
+        return -1;
+    if (fscanf(file, "%lf %lf", &number, second ? second : &ignored) < 1) /* "max" */
+        number = -1;
+    fclose(file);
+    return number;
 }
 
-/* Runs n <= CPU_BLOCK tokens at positions pos.. through all layers: fills their cache, and x if `finish`. */
-static inline void
-cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
+/* How many CPUs the control groups of this process grant it: the least that its own group or one around it
+ * has (cgroups(7), both versions); 0: as many as there are. A container may see the host's name of its group,
+ * and only the group itself, as the root: names that are not there are passed over. `root` is for tests. */
+static inline double
+cpu_quota(const char *root)
 {
-    for (int t = 0; t < n; t++)
-        for (int i = 0; i < HIDDEN; i++)
-            m->x[t * HIDDEN + i] = bf16_widen(m->embed[(size_t)tokens[t] * HIDDEN + i]);
-    cpu_lap(m, CPU_EMBEDDING);
+    char line[4096], group[2 * 4096];
+    double least = 0;
+    FILE *file;
 
-    for (int layer = 0; layer < LAYERS; layer++) {
-        const cpu_bf16 *const *w = m->layer[layer];
+    snprintf(group, sizeof group, "%s/proc/self/cgroup", root);
+    if (!(file = fopen(group, "r")))
+        return 0;
+    while (fgets(line, sizeof line, file)) { /* 0::/name, or 4:cpu,cpuacct:/name */
+        char *controllers = strchr(line, ':'), *name = controllers ? strchr(controllers + 1, ':') : NULL;
+        const char *version1 = "/cpu";
 
-        cpu_norm(m, w[INPUT_NORM], n);
-        cpu_lap(m, CPU_NORMS);
-        cpu_matmul(m, m->q, m->h, w[Q_PROJ], Q_DIM, HIDDEN, n);
-        cpu_matmul(m, m->k, m->h, w[K_PROJ], KV_DIM, HIDDEN, n);
-        cpu_matmul(m, m->v, m->h, w[V_PROJ], KV_DIM, HIDDEN, n);
-        cpu_lap(m, CPU_QKV);
-        cpu_rope_and_store(m, layer, n, pos);
-        cpu_lap(m, CPU_ROPE);
-        if (layer == LAYERS - 1 && !finish)
-            return;
-        cpu_attention(m, layer, n, pos);
-        cpu_lap(m, CPU_ATTENTION);
-        cpu_matmul(m, m->h, m->attention, w[O_PROJ], HIDDEN, Q_DIM, n);
-        cpu_add(m, n);
-        cpu_lap(m, CPU_O);
+        if (!name)
+            continue;
+        *name++ = '\0';
+        if (!controllers[1])
+            version1 = "";
+        else if (strncmp(controllers, ":cpu,", 5) && strcmp(controllers, ":cpu"))
+            continue;
+        for (char *end = name + strcspn(name, "\n"); end; end = strrchr(name, '/')) {
+            double quota, period = -1;
 
-        cpu_norm(m, w[POST_NORM], n);
-        cpu_lap(m, CPU_NORMS);
-        cpu_matmul(m, m->gate, m->h, w[GATE_PROJ], INTERMEDIATE, HIDDEN, n);
-        cpu_matmul(m, m->up, m->h, w[UP_PROJ], INTERMEDIATE, HIDDEN, n);
-        cpu_swiglu(m, n);
-        cpu_lap(m, CPU_GATE_UP);
-        cpu_matmul(m, m->h, m->gate, w[DOWN_PROJ], HIDDEN, INTERMEDIATE, n);
-        cpu_add(m, n);
-        cpu_lap(m, CPU_DOWN);
-    }
-}
-
-/* ---- the k best ---- */
-
-static inline int
-cpu_before(Candidate a, Candidate b)
-{
-    return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
-}
-
-/* In the heap c (n), every candidate stands before its parent. Lets c[i] sink to where it belongs. */
-static inline void
-cpu_sink(Candidate *c, int n, int i)
-{
-    Candidate sinking = c[i];
-
-    for (int child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && cpu_before(c[child], c[child + 1]))
-            child++;
-        if (!cpu_before(sinking, c[child]))
-            break;
-        c[i] = c[child];
-    }
-    c[i] = sinking;
-}
-
-/* c = the k best of the logits (vocab), best first, by a heap with the worst of them on top. */
-static inline void
-cpu_best(const float *logits, int k, Candidate *c)
-{
-    for (int id = 0; id < VOCAB; id++) {
-        Candidate candidate = {id, logits[id]};
-
-        if (id < k) {
-            c[id] = candidate;
-            if (id == k - 1)
-                for (int i = k / 2; i-- > 0;)
-                    cpu_sink(c, k, i);
-        } else if (cpu_before(candidate, c[0])) {
-            c[0] = candidate;
-            cpu_sink(c, k, 0);
+            *end = '\0';
+            snprintf(group, sizeof group, "%s%s", version1, name);
+            if (*version1) {
+                quota = cpu_group_number(root, group, "cpu.cfs_quota_us", NULL);
+                period = cpu_group_number(root, group, "cpu.cfs_period_us", NULL);
+            } else
+                quota = cpu_group_number(root, group, "cpu.max", &period);
+            if (quota > 0 && period > 0 && (least == 0 || quota / period < least))
+                least = quota / period;
         }
     }
-    for (int n = k - 1; n > 0; n--) {
-        Candidate worst = c[0];
+    fclose(file);
+    return least;
+}
 
-        c[0] = c[n];
-        c[n] = worst;
-        cpu_sink(c, n, 0);
-    }
+/* OpenMP takes the CPUs that the process may run on (its affinity); a quota it does not know. Threads beyond
+ * it would take turns, all waiting for the one that is held back. */
+static inline void
+cpu_choose_threads(void)
+{
+#ifdef _OPENMP
+    double quota = cpu_quota("");
+
+    if (!getenv("OMP_NUM_THREADS") && quota > 0 && quota < omp_get_max_threads())
+        omp_set_num_threads((int)ceil(quota));
+#endif
+}
+
+static inline int
+cpu_threads(void)
+{
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return 1;
+#endif
 }
 
 /* ---- the engine: engine.h says what each function does ---- */
@@ -598,12 +490,13 @@ cpu_close(void *engine)
 {
     Cpu *m = (Cpu *)engine;
 
-    if (m == NULL)
+    if (!m)
         return;
-    free(m->converted);
+    free(m->made);
     free(m->cosine);
     free(m->k_cache);
     free(m->v_cache);
+    free(m->parts);
     free(m->x);
     safetensors_close(&m->file);
     free(m);
@@ -616,82 +509,171 @@ cpu_allocate(size_t n, size_t size)
     return aligned_alloc(64, (n * size + 63) / 64 * 64);
 }
 
-/* Tensor i of all, and where its pointer belongs. */
+enum { CPU_TENSORS = LAYERS * LAYER_TENSORS + 2 };
+
+/* Tensor i of all: as the file has it, as it is used, and its columns, 0 for a vector. */
 static inline const Tensor *
-cpu_tensor(Cpu *m, int i, const cpu_bf16 ***place)
+cpu_tensor(Cpu *m, int i, CpuTensor **place, int *columns)
 {
     int layer = i / LAYER_TENSORS, which = i % LAYER_TENSORS;
 
     if (layer < LAYERS) {
         *place = &m->layer[layer][which];
+        *columns = safetensors_table[which].columns;
         return &m->file.layer[layer][which];
     }
     *place = which == 0 ? &m->embed : &m->norm;
+    *columns = which == 0 ? HIDDEN : 0;
     return which == 0 ? &m->file.embed : &m->file.norm;
 }
 
-/* Points at every tensor; those that are not bf16 are converted. Reads all of the file, so that the first
- * reply need not wait for the disk. */
+/* Decides for every tensor whether it is used where it stands or made anew, and allocates room for those. */
+static inline const char *
+cpu_place(Cpu *m)
+{
+    size_t made = 0;
+    CpuTensor *place;
+    int columns;
+
+    for (int fill = 0; fill < 2; fill++) { /* first it only counts */
+        char *at = (char *)m->made;
+
+        for (int i = 0; i < CPU_TENSORS; i++) {
+            const Tensor *tensor = cpu_tensor(m, i, &place, &columns);
+            int round = m->bits == 8 && columns > 0;
+            size_t bytes = tensor->count * (round ? sizeof(int8_t) : sizeof(uint16_t));
+            size_t scales = round ? tensor->count / DOT_GROUP * sizeof(uint16_t) : 0;
+
+            if (tensor->dtype == DTYPE_BF16 && !round) {
+                place->weights = tensor->data;
+            } else if (fill) {
+                place->weights = at;
+                place->scale = round ? (const uint16_t *)(at + bytes) : NULL;
+                at += bytes + scales;
+            } else {
+                made += bytes + scales;
+            }
+            if (fill)
+                m->bytes += bytes + scales;
+        }
+        if (made > 0 && !m->made && !(m->made = cpu_allocate(made, 1)))
+            return fail("not enough memory for the weights in %d bits: %.0f MB", m->bits,
+                        1e-6 * (double)made);
+    }
+    return NULL;
+}
+
+/* Rounds a matrix to int8. */
+static inline void
+cpu_round(const CpuTensor *place, const Tensor *tensor, int columns)
+{
+    int rows = (int)(tensor->count / (size_t)columns);
+
+    CPU_OMP(omp parallel for)
+    for (int r = 0; r < rows; r++) {
+        uint16_t row[CPU_WIDEST];
+        size_t at = (size_t)r * columns;
+
+        safetensors_bf16(tensor, at, columns, row);
+        dot_quantize((int8_t *)place->weights + at, (uint16_t *)place->scale + at / DOT_GROUP, row, columns);
+    }
+}
+
+/* Reads all of the file, so that the first reply need not wait for the disk, and makes what is to be made. */
 static inline const char *
 cpu_load(Cpu *m)
 {
-    enum { TENSORS = LAYERS * LAYER_TENSORS + 2, PAGE = 4096 };
-    int progress = isatty(STDERR_FILENO);
-    size_t count = 0, all = 0, done = 0, percent = 101;
-    const cpu_bf16 **place;
+    enum { PAGE = 4096 };
+    int progress = isatty(STDERR_FILENO), columns;
+    size_t all = 0, done = 0, percent = 101;
     volatile char touched;
+    CpuTensor *place;
 
-    for (int i = 0; i < TENSORS; i++) {
-        const Tensor *tensor = cpu_tensor(m, i, &place);
-
-        all += tensor->count;
-        if (tensor->dtype != DTYPE_BF16)
-            count += tensor->count;
-    }
-    if (count > 0 && (m->converted = (cpu_bf16 *)cpu_allocate(count, sizeof(cpu_bf16))) == NULL)
-        return fail("not enough memory to convert the weights to bf16: %zu MB",
-                    count * sizeof(cpu_bf16) >> 20);
-    count = 0;
-    for (int i = 0; i < TENSORS; i++) {
-        const Tensor *tensor = cpu_tensor(m, i, &place);
+    for (int i = 0; i < CPU_TENSORS; i++)
+        all += cpu_tensor(m, i, &place, &columns)->count;
+    for (int i = 0; i < CPU_TENSORS; i++) {
+        const Tensor *tensor = cpu_tensor(m, i, &place, &columns);
 
         if (progress && percent != done * 100 / all)
-            fprintf(stderr, "\rreading weights: %zu %%", percent = done * 100 / all);
-        if (tensor->dtype == DTYPE_BF16) {
-            *place = (const cpu_bf16 *)tensor->data;
-            for (size_t byte = 0; byte < tensor->count * sizeof(cpu_bf16); byte += PAGE)
+            fprintf(stderr, "\rweights: %zu %%", percent = done * 100 / all);
+        if (place->scale)
+            cpu_round(place, tensor, columns);
+        else if (place->weights != tensor->data)
+            safetensors_bf16(tensor, 0, tensor->count, (uint16_t *)place->weights);
+        else
+            for (size_t byte = 0; byte < tensor->count * sizeof(uint16_t); byte += PAGE)
                 touched = ((const char *)tensor->data)[byte];
-        } else {
-            *place = m->converted + count;
-            safetensors_bf16(tensor, 0, tensor->count, m->converted + count);
-            count += tensor->count;
-        }
         done += tensor->count;
     }
     (void)touched;
     if (progress)
-        fprintf(stderr, "\r%40s\r", "");
+        fprintf(stderr, "\r%16s\r", "");
     return NULL;
+}
+
+/* Allocates what grows with the context; 0 if there is not enough memory. *bytes = how much that is. */
+static inline int
+cpu_allocate_context(Cpu *m, int context, size_t *bytes)
+{
+    size_t cache = (size_t)LAYERS * KV_HEADS * context * HEAD_DIM, angles = (size_t)context * HEAD_DIM;
+    size_t parts = (size_t)CPU_BLOCK * KV_HEADS * ((context - 1) / CPU_SPAN + 1);
+
+    *bytes = 2 * cache * sizeof(uint16_t) + angles * sizeof(float) + parts * sizeof(CpuPart);
+    m->k_cache = (uint16_t *)cpu_allocate(cache, sizeof(uint16_t));
+    m->v_cache = (uint16_t *)cpu_allocate(cache, sizeof(uint16_t));
+    m->cosine = (float *)cpu_allocate(angles, sizeof(float));
+    m->parts = (CpuPart *)cpu_allocate(parts, sizeof(CpuPart));
+    if (m->k_cache && m->v_cache && m->cosine && m->parts)
+        return 1;
+    free(m->k_cache);
+    free(m->v_cache);
+    free(m->cosine);
+    free(m->parts);
+    m->k_cache = m->v_cache = NULL;
+    m->cosine = NULL;
+    m->parts = NULL;
+    return 0;
+}
+
+/* The error for a context that does not fit, with the greatest that does. */
+static inline const char *
+cpu_too_little(Cpu *m, size_t bytes)
+{
+    int fits = 0;
+    size_t ignored;
+
+    for (int step = MAX_CONTEXT / 2; step > 0; step /= 2)
+        if (fits + step < m->context && cpu_allocate_context(m, fits + step, &ignored)) {
+            fits += step;
+            free(m->k_cache);
+            free(m->v_cache);
+            free(m->cosine);
+            free(m->parts);
+            m->k_cache = m->v_cache = NULL;
+            m->cosine = NULL;
+            m->parts = NULL;
+        }
+    fits -= fits > 512 ? fits % 256 : 0;
+    if (fits == 0)
+        return fail("not enough memory for any context; %d positions need %.0f MB beside the weights",
+                    m->context, 1e-6 * (double)bytes);
+    return fail(
+        "not enough memory: a context of %d positions needs %.0f MB beside the weights; -c %d would fit",
+        m->context, 1e-6 * (double)bytes, fits);
 }
 
 /* Tables, KV cache and activations. */
 static inline const char *
-cpu_prepare(Cpu *m, int verbose)
+cpu_prepare(Cpu *m)
 {
-    enum { WIDEST = (int)Q_DIM > (int)INTERMEDIATE ? (int)Q_DIM : (int)INTERMEDIATE };
-    size_t cache = (size_t)LAYERS * KV_HEADS * m->context * HEAD_DIM, angles = (size_t)m->context * CPU_HALF;
-    size_t token = 2 * HIDDEN + 2 * Q_DIM + 2 * KV_DIM + 2 * INTERMEDIATE + WIDEST;
-    size_t floats = CPU_BLOCK * token + VOCAB;
+    size_t token = 2 * HIDDEN + 2 * Q_DIM + 2 * KV_DIM + 2 * INTERMEDIATE + CPU_WIDEST;
+    size_t floats = CPU_BLOCK * token + (size_t)MAX_ROWS * VOCAB, bytes;
 
-    m->k_cache = (cpu_bf16 *)cpu_allocate(cache, sizeof(cpu_bf16));
-    m->v_cache = (cpu_bf16 *)cpu_allocate(cache, sizeof(cpu_bf16));
-    m->cosine = (float *)cpu_allocate(2 * angles, sizeof(float));
-    m->x = (float *)cpu_allocate(floats, sizeof(float));
-    if (m->k_cache == NULL || m->v_cache == NULL || m->cosine == NULL || m->x == NULL)
-        return fail("not enough memory: a context of %d positions needs %zu MB beside the weights; a smaller "
-                    "-c needs less",
-                    m->context, (2 * cache * sizeof(cpu_bf16) + (2 * angles + floats) * sizeof(float)) >> 20);
-
+    if (!(m->x = (float *)cpu_allocate(floats, sizeof(float))))
+        return fail("not enough memory for the activations: %.0f MB",
+                    1e-6 * (double)(floats * sizeof(float)));
+    if (!cpu_allocate_context(m, m->context, &bytes))
+        return cpu_too_little(m, bytes);
     m->h = m->x + CPU_BLOCK * HIDDEN;
     m->q = m->h + CPU_BLOCK * HIDDEN;
     m->attention = m->q + CPU_BLOCK * Q_DIM;
@@ -700,30 +682,15 @@ cpu_prepare(Cpu *m, int verbose)
     m->gate = m->v + CPU_BLOCK * KV_DIM;
     m->up = m->gate + CPU_BLOCK * INTERMEDIATE;
     m->split = m->up + CPU_BLOCK * INTERMEDIATE;
-    m->logits = m->split + CPU_BLOCK * WIDEST;
-
-    m->sine = m->cosine + angles;
+    m->logits = m->split + CPU_BLOCK * CPU_WIDEST;
+    m->sine = m->cosine + (size_t)m->context * (HEAD_DIM / 2);
     CPU_OMP(omp parallel for)
     for (int pos = 0; pos < m->context; pos++)
-        for (int i = 0; i < CPU_HALF; i++) {
-            double angle = pos * pow(ROPE_THETA, -2.0 * i / HEAD_DIM);
+        for (int i = 0; i < HEAD_DIM / 2; i++) {
+            size_t at = (size_t)pos * (HEAD_DIM / 2) + i;
 
-            m->cosine[(size_t)pos * CPU_HALF + i] = (float)cos(angle);
-            m->sine[(size_t)pos * CPU_HALF + i] = (float)sin(angle);
+            rope_angle(pos, i, m->cosine + at, m->sine + at);
         }
-
-    if (verbose) {
-        int threads = 1;
-
-#ifdef _OPENMP
-        threads = omp_get_max_threads();
-#endif
-        fprintf(stderr,
-                "cpu: weights %zu MB, KV cache %zu MB (%d positions), tables %zu MB, activations %zu MB, "
-                "%d threads, vector units: %s\n",
-                m->file.size >> 20, 2 * cache * sizeof(cpu_bf16) >> 20, m->context,
-                2 * angles * sizeof(float) >> 20, floats * sizeof(float) >> 20, threads, m->units);
-    }
     return NULL;
 }
 
@@ -731,29 +698,39 @@ static inline const char *
 cpu_open(void **engine, const char *model_dir, EngineOptions options)
 {
     Cpu *m = (Cpu *)calloc(1, sizeof *m);
-    char path[4000]; /* what safetensors_open appends fits a system path then */
+    char path[4000]; /* leaves room in a system path of 4,096 bytes */
     const char *error;
 
     *engine = NULL;
-    if (m == NULL)
+    if (!m)
         return fail("not enough memory: %zu bytes", sizeof *m);
+    cpu_choose_threads();
     m->context = options.context;
-    cpu_choose_units(m);
-    if (m->context < 1 || m->context > MAX_CONTEXT)
+    m->bits = options.bits == 8 ? 8 : 16;
+    m->units = dot_units(0);
+    if (options.bits != 16 && options.bits != 12 && options.bits != 8)
+        error = fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
+    else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d positions: -c takes 1 to %d", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
         error = fail("the path of the model is longer than %zu bytes", sizeof path);
-    else
-        error = safetensors_open(&m->file, path);
-    if (error == NULL)
-        error = cpu_prepare(m, options.verbose);
-    if (error == NULL)
+    else if (!(error = safetensors_open(&m->file, path)) && !(error = cpu_place(m)) &&
+             !(error = cpu_prepare(m)))
         error = cpu_load(m);
-    if (error != NULL)
+    if (error) {
         cpu_close(m);
-    else
-        *engine = m;
-    return error;
+        return error;
+    }
+    if (options.verbose)
+        fprintf(
+            stderr,
+            "cpu: weights in %d bits%s %.0f MB, KV cache %.0f MB (%d positions), %d threads, vector units: "
+            "%s\n",
+            m->bits, options.bits == 12 ? " (12 are for the GPU)" : "", 1e-6 * (double)m->bytes,
+            1e-6 * LAYERS * 2 * KV_DIM * sizeof(uint16_t) * m->context, m->context, cpu_threads(),
+            m->units->name);
+    *engine = m;
+    return NULL;
 }
 
 static inline const char *
@@ -762,7 +739,7 @@ cpu_prefill(void *engine, const int *tokens, int n, int pos)
     Cpu *m = (Cpu *)engine;
     const char *error = engine_check(tokens, n, pos, m->context);
 
-    if (error != NULL)
+    if (error)
         return error;
     for (int t = 0; t < n; t += CPU_BLOCK)
         cpu_forward(m, tokens + t, n - t < CPU_BLOCK ? n - t : CPU_BLOCK, pos + t, 0);
@@ -775,17 +752,13 @@ cpu_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *ca
     Cpu *m = (Cpu *)engine;
     const char *error = engine_check_rows(tokens, n, pos, k, m->context);
 
-    if (error != NULL)
+    if (error || n == 0)
         return error;
-    for (int t = 0; t < n; t++) {
-        cpu_forward(m, tokens + t, 1, pos + t, 1);
-        cpu_norm(m, m->norm, 1);
-        cpu_lap(m, CPU_NORMS);
-        cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, 1);
-        cpu_lap(m, CPU_HEAD);
-        cpu_best(m->logits, k ? k : VOCAB, candidates + (size_t)t * k);
-        cpu_lap(m, CPU_BEST);
-    }
+    cpu_forward(m, tokens, n, pos, 1);
+    cpu_head(m, n);
+    CPU_OMP(omp parallel for if (n > 1))
+    for (int t = 0; t < n; t++)
+        sampler_best(m->logits + (size_t)t * VOCAB, k ? k : VOCAB, candidates + (size_t)t * k);
     return NULL;
 }
 
@@ -794,24 +767,21 @@ cpu_device(void *engine)
 {
     const Cpu *m = (const Cpu *)engine;
     static char line[80];
-    int threads = 1;
 
-#ifdef _OPENMP
-    threads = omp_get_max_threads();
-#endif
-    snprintf(line, sizeof line, "CPU, %d thread%s, vector units: %s", threads, threads > 1 ? "s" : "",
-             m->units);
+    snprintf(line, sizeof line, "CPU, %d thread%s, vector units: %s", cpu_threads(),
+             cpu_threads() > 1 ? "s" : "", m->units->name);
     return line;
 }
 
 static inline double
 cpu_bytes(void *engine, int depth)
 {
-    (void)engine;
-    return engine_bytes(16, depth);
+    const Cpu *m = (const Cpu *)engine;
+
+    return engine_bytes(m->bits == 8 ? 8 + 16.0 / DOT_GROUP : 16, depth);
 }
 
-/* Reads 512 MB, far more than a cache holds, with all threads; the best of five times. */
+/* Reads 537 MB, far more than a cache holds, with all threads; the best of five times. */
 static inline const char *
 cpu_bandwidth(void *engine, double *bytes_per_second)
 {
@@ -822,8 +792,8 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
 
     (void)engine;
     *bytes_per_second = 0;
-    if (buffer == NULL)
-        return fail("not enough memory to measure its speed: %zu MB", bytes >> 20);
+    if (!buffer)
+        return fail("not enough memory to measure its speed: %.0f MB", 1e-6 * (double)bytes);
     for (int pass = 0; pass < 6; pass++) {
         double start = seconds_now(), rate;
 
@@ -846,77 +816,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
     return NULL;
 }
 
-/* Overwrites the cache at pos. */
-static inline const char *
-cpu_profile(void *engine, int pos)
-{
-    static const char *const names[CPU_OPERATIONS] = {"embedding", "norms", "q, k, v",  "rope, store",
-                                                      "attention", "o",     "gate, up", "down",
-                                                      "head",      "k best"};
-    const size_t hidden = HIDDEN * sizeof(cpu_bf16);
-    const size_t bytes[CPU_OPERATIONS] = {0,
-                                          0,
-                                          LAYERS * QKV_DIM * hidden,
-                                          0,
-                                          LAYERS * 2 * KV_DIM * sizeof(cpu_bf16) * ((size_t)pos + 1),
-                                          LAYERS * Q_DIM * hidden,
-                                          LAYERS * 2 * INTERMEDIATE * hidden,
-                                          LAYERS * INTERMEDIATE * hidden,
-                                          VOCAB * hidden,
-                                          0};
-    Cpu *m = (Cpu *)engine;
-    double seconds[CPU_OPERATIONS] = {0}, one[CPU_OPERATIONS], total = 0;
-    Candidate best[DEFAULT_TOP_K];
-    enum { TOKENS = 10, PAGE = 4096 / sizeof(cpu_bf16) };
-    int token = 0;
-    const char *error = engine_check(&token, 1, pos, m->context);
-
-    if (error != NULL)
-        return error;
-    /* Memory that was never written is one page of zeros, in the first cache: write what stands there. */
-    for (size_t head = 0; head < LAYERS * KV_HEADS; head++)
-        for (size_t i = 0; i < (size_t)pos * HEAD_DIM; i += PAGE) {
-            volatile cpu_bf16 *k = m->k_cache + head * m->context * HEAD_DIM + i;
-            volatile cpu_bf16 *v = m->v_cache + head * m->context * HEAD_DIM + i;
-
-            *k = *k;
-            *v = *v;
-        }
-    for (int i = 0; i < TOKENS; i++) { /* the fastest of them counts */
-        double sum = 0;
-
-        memset(one, 0, sizeof one);
-        m->seconds = one;
-        m->lap = seconds_now();
-        cpu_decode(m, &token, 1, pos, DEFAULT_TOP_K, best);
-        for (int j = 0; j < CPU_OPERATIONS; j++)
-            sum += one[j];
-        if (i == 0 || sum < total) {
-            total = sum;
-            memcpy(seconds, one, sizeof seconds);
-        }
-    }
-    m->seconds = NULL;
-
-    printf("%-12s %9s %9s %7s %7s\n", "operation", "ms/token", "ms/layer", "share", "GB/s");
-    for (int i = 0; i < CPU_OPERATIONS; i++) {
-        int in_layer = i != CPU_EMBEDDING && i != CPU_HEAD && i != CPU_BEST;
-
-        printf("%-12s %9.3f ", names[i], 1e3 * seconds[i]);
-        if (in_layer)
-            printf("%9.4f ", 1e3 * seconds[i] / LAYERS);
-        else
-            printf("%9s ", "");
-        printf("%6.1f%% ", 100 * seconds[i] / total);
-        if (bytes[i])
-            printf("%7.1f", 1e-9 * (double)bytes[i] / seconds[i]);
-        printf("\n");
-    }
-    printf("%-12s %9.3f\n", "all", 1e3 * total);
-    return NULL;
-}
-
 static const Engine cpu_engine = {"cpu",      CPU_BLOCK, cpu_probe, cpu_open,      cpu_device, cpu_prefill,
-                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, cpu_profile};
+                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, NULL};
 
 #endif

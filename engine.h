@@ -13,7 +13,7 @@ enum { MAX_ROWS = 8 /* tokens of one decode */ };
 
 typedef struct {
     int context; /* positions of the KV cache, 1..MAX_CONTEXT */
-    int bits;    /* of a weight: 16 */
+    int bits;    /* of a weight: 16 as published, 8 rounded; 12, packed, is 16 where there is no such form */
     int verbose; /* 1 = the memory plan to stderr */
 } EngineOptions;
 
@@ -73,14 +73,15 @@ engine_check_rows(const int *tokens, int n, int pos, int k, int context)
     return engine_check(tokens, n, pos, context);
 }
 
-/* Bytes of a token at this depth: weights of so many bits, bf16 norms, and the KV cache up to it. */
+/* Bytes of a token at this depth: weights of so many bits (a scale's share among them), bf16 norms, and the
+ * KV cache up to it. */
 static inline double
-engine_bytes(int bits, int depth)
+engine_bytes(double bits, int depth)
 {
     double norms = LAYERS * (2.0 * HIDDEN + 2 * HEAD_DIM) + HIDDEN;
     double layer = (double)HIDDEN * (2 * Q_DIM + 2 * KV_DIM) + 3.0 * HIDDEN * INTERMEDIATE;
 
-    return bits / 8.0 * ((double)VOCAB * HIDDEN + LAYERS * layer) +
+    return bits / 8 * ((double)VOCAB * HIDDEN + LAYERS * layer) +
            2 * (norms + (depth + 1.0) * LAYERS * 2 * KV_DIM);
 }
 

@@ -1,4 +1,4 @@
-/* numbers.h: bf16 and half precision, and the clock. */
+/* numbers.h: bf16 and half precision, the angles of RoPE, and the clock. */
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
@@ -6,9 +6,12 @@
 #define _DEFAULT_SOURCE /* clock_gettime with -std=c11 */
 #endif
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
+
+#include "config.h"
 
 /* Seconds since some moment, on a clock that nobody sets. */
 static inline double
@@ -59,6 +62,18 @@ half_widen(uint16_t half)
     }
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* At position pos, dimension i < head_dim / 2 is turned with dimension i + head_dim / 2 by the angle
+ * pos * theta^(-2i / head_dim) (RoFormer, arXiv 2104.09864, with the pairing of GPT-NeoX): its cosine and
+ * sine, from double precision, rounded once. */
+static inline void
+rope_angle(int pos, int i, float *cosine, float *sine)
+{
+    double angle = pos * pow(ROPE_THETA, -2.0 * i / HEAD_DIM);
+
+    *cosine = (float)cos(angle);
+    *sine = (float)sin(angle);
 }
 
 #endif

@@ -1,9 +1,9 @@
-/* sampler.h: candidates -> one token.
+/* sampler.h: logits -> the best candidates -> one token.
  *
- * The candidates come from an engine, best first. Temperature, then top-k, then top-p decide which of them
- * stay and how probable each is, in the order and by the rules of Hugging Face's logits processors; a seeded
- * generator then draws one. Two rules are stricter than theirs: among equal logits the lower id comes first,
- * and top-k keeps exactly k. */
+ * The candidates come from an engine, best first (sampler_best). Temperature, then top-k, then top-p decide
+ * which of them stay and how probable each is, in the order and by the rules of Hugging Face's logits
+ * processors; a seeded generator then draws one. Two rules are stricter than theirs: among equal logits the
+ * lower id comes first, and top-k keeps exactly k. */
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
@@ -44,6 +44,58 @@ sampler_random(Sampler *s)
     return z ^ z >> 31;
 }
 
+/* Whether a stands before b: the better first, the lower id among equals, what is no number last. */
+static inline int
+sampler_before(Candidate a, Candidate b)
+{
+    if (a.logit == b.logit || (a.logit != a.logit && b.logit != b.logit))
+        return a.id < b.id;
+    return a.logit > b.logit || b.logit != b.logit;
+}
+
+/* In the heap c (n), every candidate stands before its parent. Lets c[i] sink to where it belongs. */
+static inline void
+sampler_sink(Candidate *c, int n, int i)
+{
+    Candidate sinking = c[i];
+
+    for (int child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && sampler_before(c[child], c[child + 1]))
+            child++;
+        if (!sampler_before(sinking, c[child]))
+            break;
+        c[i] = c[child];
+    }
+    c[i] = sinking;
+}
+
+/* c = the k best of the logits (vocab), 1 <= k <= VOCAB, best first, by a heap with the worst of them on top.
+ */
+static inline void
+sampler_best(const float *logits, int k, Candidate *c)
+{
+    for (int id = 0; id < VOCAB; id++) {
+        Candidate candidate = {id, logits[id]};
+
+        if (id < k) {
+            c[id] = candidate;
+            if (id == k - 1)
+                for (int i = k / 2; i-- > 0;)
+                    sampler_sink(c, k, i);
+        } else if (sampler_before(candidate, c[0])) {
+            c[0] = candidate;
+            sampler_sink(c, k, 0);
+        }
+    }
+    for (int n = k - 1; n > 0; n--) {
+        Candidate worst = c[0];
+
+        c[0] = c[n];
+        c[n] = worst;
+        sampler_sink(c, n, 0);
+    }
+}
+
 /* How many candidates sampler_pick needs: 0 = all VOCAB of them. */
 static inline int
 sampler_wants(const Sampler *s)
@@ -71,8 +123,10 @@ sampler_keep(const Sampler *s, Candidate *c, int n)
     double total = 0, head = 0;
     int kept = 0;
 
-    if (s->temperature <= 0)
-        n = 1;
+    if (s->temperature <= 0) {
+        c[0].logit = 1;
+        return 1;
+    }
     if (s->top_k > 0 && n > s->top_k)
         n = s->top_k;
     for (int i = 0; i < n; i++) {

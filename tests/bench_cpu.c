@@ -1,9 +1,10 @@
-/* bench_cpu [DIR]: how fast cpu.h is on this machine, beside how fast the machine can read memory. Without
- * DIR it writes a random model to a temporary directory (TMPDIR, else /tmp) and removes it again. */
+/* bench_cpu [DIR]: how fast cpu.h is on this machine, in each form of the weights, beside how fast the
+ * machine can read memory. Without DIR it writes a random model to a temporary directory (TMPDIR, else /tmp)
+ * and removes it again. */
 #include "../cpu.h"
 #include "random_model.h"
 
-enum { PROMPT = 128, TOKENS = 24, CONTEXT = 4096 + TOKENS };
+enum { PROMPT = 128, TOKENS = 24, DEEP = 4096, CONTEXT = DEEP + MAX_ROWS };
 
 static void
 check(const char *error)
@@ -14,43 +15,57 @@ check(const char *error)
     }
 }
 
-/* The bytes of weights that one decoded token reads: every row of every matrix once. */
-static double
-weight_bytes(void)
-{
-    double layer = 2.0 * Q_DIM * HIDDEN + 2.0 * KV_DIM * HIDDEN + 3.0 * INTERMEDIATE * HIDDEN;
-
-    return sizeof(cpu_bf16) * (LAYERS * layer + (double)VOCAB * HIDDEN);
-}
-
+/* The fastest of several passes of so many rows counts. */
 static void
-decode(void *engine, int pos, double bandwidth)
+decode(void *engine, const int *tokens, int rows, int pos, double bandwidth)
 {
-    double cache = 2.0 * sizeof(cpu_bf16) * LAYERS * KV_DIM * (pos + TOKENS / 2), rate, seconds = 1e9;
-    Candidate best[DEFAULT_TOP_K];
+    double rate, seconds = 1e9;
+    Candidate best[MAX_ROWS * DEFAULT_TOP_K];
 
-    best[0].id = random_token(0);
     for (int i = 0; i < TOKENS; i++) {
         double start = seconds_now(), taken;
 
-        check(cpu_engine.decode(engine, &best[0].id, 1, pos + i, DEFAULT_TOP_K, best));
+        check(cpu_engine.decode(engine, tokens + pos, rows, pos, DEFAULT_TOP_K, best));
         taken = seconds_now() - start;
         if (taken < seconds)
             seconds = taken;
     }
-    rate = (weight_bytes() + cache) / seconds;
-    printf("decode at %4d  %8.1f tokens/s  %7.2f ms/token  %6.1f GB/s, %.0f %% of the read loop\n", pos,
-           1 / seconds, 1e3 * seconds, 1e-9 * rate, 100 * rate / bandwidth);
+    rate = cpu_engine.bytes(engine, pos) / seconds;
+    printf("decode at %4d, %d row%s %7.1f passes/s  %7.2f ms  %6.1f GB/s, %.0f %% of the read loop\n", pos,
+           rows, rows > 1 ? "s" : " ", 1 / seconds, 1e3 * seconds, 1e-9 * rate, 100 * rate / bandwidth);
+}
+
+static void
+bench_form(const char *dir, int bits, const int *tokens)
+{
+    double bandwidth, seconds = 1e9;
+    void *engine;
+
+    check(cpu_engine.open(&engine, dir, (EngineOptions){CONTEXT, bits, 1}));
+    check(cpu_engine.bandwidth(engine, &bandwidth));
+    printf("%d bits: read loop %.1f GB/s\n", bits, 1e-9 * bandwidth);
+    for (int i = 0; i < 5; i++) {
+        double start = seconds_now(), taken;
+
+        check(cpu_engine.prefill(engine, tokens, PROMPT, 0));
+        taken = seconds_now() - start;
+        if (taken < seconds)
+            seconds = taken;
+    }
+    printf("prompt of %4d          %7.1f tokens/s\n", PROMPT, PROMPT / seconds);
+    for (int rows = 1; rows <= MAX_ROWS; rows *= 2)
+        decode(engine, tokens, rows, PROMPT, bandwidth);
+    check(cpu_engine.prefill(engine, tokens, DEEP, 0));
+    decode(engine, tokens, 1, DEEP, bandwidth);
+    cpu_engine.close(engine);
 }
 
 int
 main(int argc, char **argv)
 {
-    static int prompt[CONTEXT];
+    static int tokens[CONTEXT];
     const char *parent = getenv("TMPDIR"), *dir;
     char temporary[4000], path[4096];
-    double bandwidth, start;
-    void *engine;
 
     snprintf(temporary, sizeof temporary, "%s/bench_cpu.XXXXXX", parent ? parent : "/tmp");
     if (argc > 1)
@@ -61,27 +76,16 @@ main(int argc, char **argv)
         dir = temporary;
         check(random_model_write(dir, DTYPE_BF16, 1));
     }
-    check(cpu_engine.open(&engine, dir, (EngineOptions){CONTEXT, 16, 1}));
-    if (argc <= 1) { /* the mapping stays */
+    for (int i = 0; i < CONTEXT; i++)
+        tokens[i] = random_token(i);
+    bench_form(dir, 16, tokens);
+    bench_form(dir, 8, tokens);
+    if (argc <= 1) {
         snprintf(path, sizeof path, "%s/model.safetensors", dir);
         remove(path);
         snprintf(path, sizeof path, "%s/config.json", dir);
         remove(path);
         remove(dir);
     }
-    for (int i = 0; i < CONTEXT; i++)
-        prompt[i] = random_token(i);
-
-    check(cpu_engine.bandwidth(engine, &bandwidth));
-    printf("read loop       %8.1f GB/s\n", 1e-9 * bandwidth);
-    check(cpu_engine.prefill(engine, prompt, PROMPT, 0)); /* once, to warm up */
-    start = seconds_now();
-    check(cpu_engine.prefill(engine, prompt, PROMPT, 0));
-    printf("prompt of %4d  %8.1f tokens/s\n", PROMPT, PROMPT / (seconds_now() - start));
-    decode(engine, PROMPT, bandwidth);
-    check(cpu_engine.profile(engine, CONTEXT - TOKENS)); /* touches the cache up to there */
-    decode(engine, CONTEXT - TOKENS, bandwidth);
-    check(cpu_engine.profile(engine, PROMPT));
-    cpu_engine.close(engine);
     return 0;
 }

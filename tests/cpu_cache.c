@@ -60,7 +60,7 @@ main(int argc, char **argv)
         die(error);
     write_file(argv[2], "tokens.i32", tokens, NULL, (size_t)n * sizeof *tokens);
     write_file(argv[2], "cache.bf16", ((Cpu *)state)->k_cache, ((Cpu *)state)->v_cache,
-               (size_t)LAYERS * KV_HEADS * n * HEAD_DIM * sizeof(cpu_bf16));
+               (size_t)LAYERS * KV_HEADS * n * HEAD_DIM * sizeof(uint16_t));
     cpu_engine.close(state);
     return 0;
 }

@@ -151,7 +151,7 @@ compare_logits(const Engine *engine, void *state, const Reference *r, int chunk,
             logits[k] = NAN;
         for (int k = 0; k < VOCAB; k++) {
             logits[all[k].id] = all[k].logit;
-            sorted &= k == 0 || cpu_before(all[k - 1], all[k]);
+            sorted &= k == 0 || sampler_before(all[k - 1], all[k]);
         }
         to_a = distance(logits, a);
         to_b = distance(logits, b);

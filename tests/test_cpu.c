@@ -41,10 +41,19 @@ static double naive_k[LAYERS][CONTEXT][KV_DIM], naive_v[LAYERS][CONTEXT][KV_DIM]
 static double worst_rounding; /* how far a cached number is from what it should be the rounding of, less half
                                  of the distance between neighbouring bf16 numbers; relative to the head */
 
+static Safetensors weights;
+static const Cpu *rounded; /* whose int8 weights stand for those of the file, or NULL */
+
 static double
 value(const Tensor *tensor, size_t i)
 {
-    return bf16_widen(((const cpu_bf16 *)tensor->data)[i]);
+    const CpuTensor *other = rounded != NULL ? &rounded->embed : NULL;
+
+    if (rounded != NULL && tensor != &weights.embed && tensor != &weights.norm)
+        other = &rounded->layer[0][0] + (tensor - &weights.layer[0][0]);
+    if (rounded != NULL && tensor != &weights.norm && other->scale != NULL)
+        return (double)((const int8_t *)other->weights)[i] * bf16_widen(other->scale[i / 64]);
+    return bf16_widen(((const uint16_t *)tensor->data)[i]);
 }
 
 static void
@@ -87,7 +96,7 @@ naive_turn(double *head, int pos)
 
 /* Replaces a head's k or v by what the cache holds, which has to be the same, rounded. */
 static void
-naive_cached(double *head, const cpu_bf16 *cached)
+naive_cached(double *head, const uint16_t *cached)
 {
     double rms = 0;
 
@@ -171,16 +180,22 @@ naive_forward(const Safetensors *s, const Cpu *engine, int pos, double *logits)
 /* ---- what the tests share ---- */
 
 static Cpu *
-open_engine(const char *where, int context)
+open_engine_of(const char *where, int context, int bits)
 {
     void *engine = NULL;
-    const char *error = cpu_engine.open(&engine, where, (EngineOptions){context, 16, 0});
+    const char *error = cpu_engine.open(&engine, where, (EngineOptions){context, bits, 0});
 
     if (error != NULL) {
         fprintf(stderr, "%s\n", error);
         exit(1);
     }
     return (Cpu *)engine;
+}
+
+static Cpu *
+open_engine(const char *where, int context)
+{
+    return open_engine_of(where, context, 16);
 }
 
 /* Decodes tokens[pos] and puts the logits in the order of the ids. */
@@ -259,8 +274,8 @@ the_engine_equals_the_double_precision_forward_at_every_position(const Safetenso
         if (!(d <= worst))
             worst = d;
     }
-    printf("vector units %s: worst distance %.1e, worst rounding of the cache %.1e\n", m->units, worst,
-           worst_rounding);
+    printf("vector units %s, %d bits: worst distance %.1e, worst rounding of the cache %.1e\n",
+           m->units->name, m->bits, worst, worst_rounding);
     CHECK(worst < 1e-5);
     CHECK(worst_rounding < 1e-5);
 }
@@ -383,50 +398,154 @@ logits_do_not_depend_on_the_number_of_threads(Cpu *m)
     worth = 1 << 20;
 }
 
-static int
-by_logit_then_id(const void *left, const void *right)
+static void
+candidates_come_best_first_and_k_0_means_all(Cpu *m)
 {
-    const Candidate *a = (const Candidate *)left, *b = (const Candidate *)right;
+    static Candidate all[VOCAB], best[DEFAULT_TOP_K];
+    int ordered = 1;
 
-    if (a->logit != b->logit)
-        return a->logit > b->logit ? -1 : 1;
-    return a->id - b->id;
+    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, 0, all) == NULL);
+    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, DEFAULT_TOP_K, best) == NULL);
+    CHECK(memcmp(all, best, sizeof best) == 0);
+    for (int i = 1; i < VOCAB; i++)
+        ordered &= sampler_before(all[i - 1], all[i]);
+    CHECK(ordered);
+}
+
+/* What stands in the cache before them is made up: it need not be the model's. */
+static void
+rows_of_one_pass_equal_passes_of_their_own(int bits)
+{
+    enum { DEEP = 4093 + MAX_ROWS };
+    static const int depths[] = {0, 1, 63, 509, 1021, 4093, DEEP - 1};
+    static Candidate together[MAX_ROWS * VOCAB], alone[VOCAB];
+    static int row[MAX_ROWS];
+    Cpu *m = open_engine_of(dir, DEEP, bits);
+
+    for (size_t i = 0; i < (size_t)LAYERS * KV_HEADS * DEEP * HEAD_DIM; i++) {
+        m->k_cache[i] = bf16_round((float)(random_bits(i) % 1000) / 500 - 1);
+        m->v_cache[i] = bf16_round((float)(random_bits(i) / 1000 % 1000) / 500 - 1);
+    }
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        m->units = dot_units(kind);
+        for (size_t d = 0; d < sizeof depths / sizeof *depths && depths[d] < 5 * length * length; d++)
+            for (int n = 1; n <= MAX_ROWS && n <= DEEP - depths[d]; n++) {
+                int same = 1;
+
+                for (int t = 0; t < n; t++)
+                    row[t] = random_token(depths[d] + 100 * n + t);
+                worth = n % 2 ? 1 : 1 << 20;
+                CHECK(cpu_engine.decode(m, row, n, depths[d], VOCAB, together) == NULL);
+                for (int t = 0; t < n; t++) {
+                    CHECK(cpu_engine.decode(m, row + t, 1, depths[d] + t, VOCAB, alone) == NULL);
+                    same &= memcmp(alone, together + (size_t)t * VOCAB, sizeof alone) == 0;
+                }
+                CHECK(same);
+            }
+    }
+    worth = 1 << 20;
+    CHECK(cpu_engine.decode(m, row, 2, DEEP - 1, VOCAB, together) != NULL);
+    CHECK(cpu_engine.decode(m, row, MAX_ROWS + 1, 0, 1, together) != NULL);
+    CHECK(cpu_engine.decode(m, row, 2, 0, 0, together) != NULL);
+    CHECK(cpu_engine.decode(m, row, 1, 0, -1, together) != NULL);
+    cpu_engine.close(m);
 }
 
 static void
-the_k_best_are_the_first_k_of_a_full_sort(Cpu *m)
+weights_in_8_bits_compute_what_their_dequantized_values_do(void)
 {
-    static const int many[] = {1, 2, 3, 20, 1000, VOCAB - 1, VOCAB};
-    static Candidate sorted[VOCAB], best[VOCAB];
-    static float logits[VOCAB];
+    const int all = length;
+    Cpu *m = open_engine_of(dir, CONTEXT, 8);
 
-    for (int levels = 1; levels <= 1 << 20; levels *= 32) { /* all the same, many ties, nearly none */
-        for (int i = 0; i < VOCAB; i++) {
-            logits[i] = (float)(random_bits((uint64_t)i) % (uint64_t)levels) - (float)(levels / 2);
-            if (logits[i] == 0 && i % 2)
-                logits[i] = -0.0f; /* equals 0 */
-            sorted[i].id = i;
-            sorted[i].logit = logits[i];
-        }
-        qsort(sorted, VOCAB, sizeof *sorted, by_logit_then_id);
-        for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
-            int k = many[i], same = 1;
-
-            memset(best, 0xff, sizeof best);
-            cpu_best(logits, k, best);
-            for (int j = 0; j < k; j++)
-                same &= best[j].id == sorted[j].id && best[j].logit == sorted[j].logit;
-            CHECK(same);
-            CHECK(k == VOCAB || best[k].id == -1); /* and nothing behind them was written */
-        }
+    rounded = m;
+    length = length < 40 ? length : 40;
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        m->units = dot_units(kind);
+        the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
     }
+    rounded = NULL;
+    length = all;
+    CHECK(cpu_engine.bytes(m, 0) < 0.54 * engine_bytes(16, 0));
+    cpu_engine.close(m);
+    m = open_engine_of(dir, CONTEXT, 12); /* the GPU's; here it is 16 */
+    CHECK(m->bits == 16 && cpu_engine.bytes(m, 9) == engine_bytes(16, 9));
+    cpu_engine.close(m);
+}
 
-    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, 0, sorted) == NULL); /* 0 = all */
-    CHECK(cpu_engine.decode(m, &tokens[0], 1, 0, DEFAULT_TOP_K, best) == NULL);
-    CHECK(memcmp(sorted, best, DEFAULT_TOP_K * sizeof *best) == 0);
-    for (int i = 1; i < VOCAB; i++)
-        if (by_logit_then_id(&sorted[i - 1], &sorted[i]) >= 0)
-            CHECK(!"all candidates are in order");
+static void
+rounding_to_8_bits_is_to_the_nearest_and_cuts_nothing_off(void)
+{
+    enum { N = 50 * DOT_GROUP };
+    static uint16_t w[N], scale[N / DOT_GROUP];
+    static int8_t q[N];
+
+    for (int i = 0; i < N; i++) /* of every size, half of a group, a group of zeros */
+        w[i] = i / DOT_GROUP == 7
+                   ? 0
+                   : bf16_round(ldexpf((float)(random_bits(i) % 2001) - 1000, i / DOT_GROUP * 4 - 110));
+    dot_quantize(q, scale, w, N);
+    for (int i = 0; i < N; i++) {
+        double step = bf16_widen(scale[i / DOT_GROUP]), error = fabs(q[i] * step - bf16_widen(w[i]));
+
+        CHECK(error <= step * 0.500001 && q[i] >= -127);
+    }
+    for (int g = 0; g < N / DOT_GROUP; g++) {
+        int greatest = 0;
+
+        for (int i = g * DOT_GROUP; i < (g + 1) * DOT_GROUP; i++)
+            greatest = abs(q[i]) > greatest ? abs(q[i]) : greatest;
+        CHECK(g == 7 ? greatest == 0 : greatest >= 126);
+    }
+    w[3] = 0x7f80; /* infinity */
+    w[DOT_GROUP] = 0xffc0;
+    dot_quantize(q, scale, w, N);
+    CHECK(isnan(bf16_widen(scale[0])) && isnan(bf16_widen(scale[1])) && !isnan(bf16_widen(scale[2])));
+}
+
+/* A file of a made-up system. */
+static void
+write_at(const char *root, const char *path, const char *text)
+{
+    char name[256];
+    FILE *file;
+
+    for (const char *slash = path; (slash = strchr(slash, '/')) != NULL; slash++) {
+        snprintf(name, sizeof name, "%s/%.*s", root, (int)(slash - path), path);
+        mkdir(name, 0777);
+    }
+    snprintf(name, sizeof name, "%s/%s", root, path);
+    file = fopen(name, "w");
+    CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void
+the_quota_of_control_groups_is_seen(void)
+{
+    char root[] = "/tmp/test_cpu.XXXXXX", command[64];
+
+    if (mkdtemp(root) == NULL)
+        return;
+    CHECK(cpu_quota(root) == 0);
+    write_at(root, "proc/self/cgroup", "0::/outer/inner\n");
+    CHECK(cpu_quota(root) == 0);
+    write_at(root, "sys/fs/cgroup/cpu.max", "max 100000\n");
+    CHECK(cpu_quota(root) == 0);
+    write_at(root, "sys/fs/cgroup/outer/inner/cpu.max", "350000 100000\n");
+    CHECK(cpu_quota(root) == 3.5);
+    write_at(root, "sys/fs/cgroup/outer/cpu.max", "100000 50000\n"); /* the outer one counts, too */
+    CHECK(cpu_quota(root) == 2);
+    write_at(root, "proc/self/cgroup", "0::/../host/name\n"); /* which is not here */
+    write_at(root, "sys/fs/cgroup/cpu.max", "50000 100000\n");
+    CHECK(cpu_quota(root) == 0.5);
+    write_at(root, "proc/self/cgroup", "3:cpuset:/\n2:cpu,cpuacct:/docker/x\n1:name=systemd:/\n");
+    CHECK(cpu_quota(root) == 0);
+    write_at(root, "sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    write_at(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+    CHECK(cpu_quota(root) == 0);
+    write_at(root, "sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
+    CHECK(cpu_quota(root) == 4);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    CHECK(system(command) == 0);
 }
 
 static void
@@ -455,6 +574,8 @@ what_cannot_be_opened_is_one_line(void)
     CHECK(error != NULL && strstr(error, "-c") != NULL);
     error = cpu_engine.open(&engine, dir, (EngineOptions){MAX_CONTEXT + 1, 16, 0});
     CHECK(error != NULL && strstr(error, "-c") != NULL);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){CONTEXT, 7, 0});
+    CHECK(error != NULL && strstr(error, "-w") != NULL);
 }
 
 #ifndef SANITIZED
@@ -464,7 +585,8 @@ too_little_memory_is_one_line_with_the_figure_and_the_flag(void)
     struct rlimit before, little;
     unsigned long long pages = 0;
     void *engine = &engine;
-    const char *error = NULL;
+    const char *error = NULL, *flag = NULL;
+    int fits;
     FILE *statm = fopen("/proc/self/statm", "r");
 
     if (statm == NULL || fscanf(statm, "%llu", &pages) != 1)
@@ -476,9 +598,16 @@ too_little_memory_is_one_line_with_the_figure_and_the_flag(void)
     if (setrlimit(RLIMIT_AS, &little) != 0)
         return;
     error = cpu_engine.open(&engine, dir, (EngineOptions){MAX_CONTEXT, 16, 0});
-    setrlimit(RLIMIT_AS, &before);
-    CHECK(error != NULL && strstr(error, "-c") != NULL && strstr(error, "MB") != NULL);
+    CHECK(error != NULL && strstr(error, "MB") != NULL && (flag = strstr(error, "-c ")) != NULL);
     CHECK(engine == NULL);
+    fits = flag != NULL ? atoi(flag + 3) : 1;
+    error = cpu_engine.open(&engine, dir, (EngineOptions){fits, 16, 0}); /* it does not promise too much, */
+    CHECK(error == NULL);
+    cpu_engine.close(engine);
+    error = cpu_engine.open(&engine, dir, (EngineOptions){fits + fits / 8, 16, 0}); /* nor too little */
+    CHECK(error != NULL);
+    cpu_engine.close(engine);
+    setrlimit(RLIMIT_AS, &before);
 }
 #endif
 
@@ -497,7 +626,6 @@ remove_model(const char *where)
 int
 main(void)
 {
-    Safetensors weights;
     const char *error, *preloaded = getenv("LD_PRELOAD");
     Cpu *m;
 
@@ -523,19 +651,23 @@ main(void)
     m = open_engine(dir, CONTEXT);
 
     the_double_precision_forward_equals_hugging_face_in_float32(&weights);
-    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
-    m->dot = cpu_dot_any;
-    m->mix = cpu_mix_any;
-    m->units = "any";
-    the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
-    cpu_choose_units(m);
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        m->units = dot_units(kind);
+        the_engine_equals_the_double_precision_forward_at_every_position(&weights, m);
+    }
+    m->units = dot_units(0);
     the_engine_is_near_hugging_face(m);
     prefill_in_any_chunks_equals_single_steps(m);
     a_prefix_is_reused_and_what_follows_is_overwritten(m);
     the_context_can_be_filled_to_its_last_position_and_no_further(m);
     a_token_outside_the_vocabulary_is_refused(m);
     logits_do_not_depend_on_the_number_of_threads(m);
-    the_k_best_are_the_first_k_of_a_full_sort(m);
+    candidates_come_best_first_and_k_0_means_all(m);
+    rows_of_one_pass_equal_passes_of_their_own(16);
+    rows_of_one_pass_equal_passes_of_their_own(8);
+    weights_in_8_bits_compute_what_their_dequantized_values_do();
+    rounding_to_8_bits_is_to_the_nearest_and_cuts_nothing_off();
+    the_quota_of_control_groups_is_seen();
     a_float32_file_is_converted(m);
     what_cannot_be_opened_is_one_line();
 #ifndef SANITIZED

@@ -69,7 +69,7 @@ all_logits(const Engine *engine, void *state, int token, int pos, Logits *out)
     for (int i = 0; i < VOCAB; i++) {
         const Candidate *c = &out->sorted[i];
 
-        ordered &= i == 0 || cpu_before(c[-1], c[0]);
+        ordered &= i == 0 || sampler_before(c[-1], c[0]);
         complete &= c->id >= 0 && c->id < VOCAB && isfinite(c->logit);
         if (complete)
             out->logit[c->id] = c->logit;
@@ -263,7 +263,7 @@ compare_candidates(const void *a, const void *b)
 {
     const Candidate *x = (const Candidate *)a, *y = (const Candidate *)b;
 
-    return cpu_before(*x, *y) ? -1 : 1;
+    return sampler_before(*x, *y) ? -1 : 1;
 }
 
 /* Logits of only a few values, so nearly all are ties; both zeros, which are equal; infinities. */

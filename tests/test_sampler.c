@@ -19,14 +19,14 @@ sampler(float temperature, int top_k, float top_p, uint64_t seed)
     return s;
 }
 
+/* NaN is the least of all. */
 static int
 best_first(const void *left, const void *right)
 {
     const Candidate *a = left, *b = right;
+    int order = (a->logit < b->logit) - (a->logit > b->logit) + !!isnan(a->logit) - !!isnan(b->logit);
 
-    if (a->logit != b->logit)
-        return a->logit > b->logit ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    return order ? order : (a->id > b->id) - (a->id < b->id);
 }
 
 /* n candidates with normal-looking logits of the given spread, sorted as an engine hands them over. */
@@ -226,6 +226,49 @@ test_logits_that_are_no_numbers_do_no_harm(void)
     }
 }
 
+/* ---- the k best ---- */
+
+/* Of all the same, many ties, nearly none; and of those with a NaN here and there, at the front or nowhere
+ * else. */
+static void
+test_the_k_best_are_the_first_k_of_a_full_sort(void)
+{
+    enum { NO_NAN, SOME_NAN, FIRST_NAN, ALL_NAN, NAN_KINDS };
+    static const int many[] = {1, 2, 3, 20, 1000, VOCAB - 1, VOCAB};
+    static Candidate sorted[VOCAB], best[VOCAB];
+    static float logits[VOCAB];
+    Sampler s = sampler(1, 0, 1, 7);
+
+    for (int levels = 1; levels <= 1 << 20; levels *= 32 * 32)
+        for (int kind = 0; kind < NAN_KINDS; kind++) {
+            for (int i = 0; i < VOCAB; i++) {
+                int is_nan = kind == ALL_NAN || (kind == FIRST_NAN && i < 1500) ||
+                             (kind == SOME_NAN && sampler_random(&s) % 8 == 0);
+
+                logits[i] = (float)(sampler_random(&s) % (uint64_t)levels) - (float)(levels / 2);
+                if (logits[i] == 0 && i % 2)
+                    logits[i] = -0.0f; /* equals 0 */
+                if (i % 5 == 0)
+                    logits[i] = i % 2 ? INFINITY : -INFINITY;
+                if (is_nan)
+                    logits[i] = i % 2 ? NAN : -NAN;
+                sorted[i].id = i;
+                sorted[i].logit = logits[i];
+            }
+            qsort(sorted, VOCAB, sizeof *sorted, best_first);
+            for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+                int k = many[i], same = 1;
+
+                memset(best, 0xff, sizeof best);
+                sampler_best(logits, k, best);
+                for (int j = 0; j < k; j++)
+                    same &= best[j].id == sorted[j].id && !best_first(&best[j], &sorted[j]);
+                CHECK(same);
+                CHECK(k == VOCAB || best[k].id == -1); /* and nothing behind them was written */
+            }
+        }
+}
+
 /* ---- the draws ---- */
 
 static void
@@ -379,6 +422,7 @@ main(void)
     test_top_p_one_keeps_even_the_impossible();
     test_extreme_temperatures_give_probabilities();
     test_logits_that_are_no_numbers_do_no_harm();
+    test_the_k_best_are_the_first_k_of_a_full_sort();
     test_generator_is_splitmix64();
     test_same_seed_same_tokens();
     test_draws_follow_the_probabilities();

@@ -1,0 +1,328 @@
+/* dot.h: the CPU's inner loops: inner products with rows of weights in 16 or 8 bits, and weighted sums of
+ * rows.
+ *
+ * They are written once, with the compiler's vector types, and compiled for each kind of vector unit: the
+ * second half of this file is what it includes of itself for each of them. dot_units() hands out what this
+ * machine has.
+ *
+ * A 32-bit word holds two bf16 weights or four of int8, its places. Shifts and masks make a vector of floats
+ * of what stands at one place in a vector of words, which is every second or fourth column; so the other
+ * operand is kept with the columns of a place together, within as many columns as a vector of words has
+ * (dot_split), and weights need no shuffling.
+ *
+ * A sum is added up in the same order whatever else is computed beside it: its bits depend on the kind of
+ * unit, and not on how many vectors a weight is multiplied with at once. */
+#ifndef DOT_LANES
+#ifndef DOT_H
+#define DOT_H
+
+#include "numbers.h" /* first: it chooses the system's features */
+
+#include <stddef.h>
+
+enum {
+    DOT_GROUP = 64, /* columns of a row of int8 that share a scale */
+    DOT_MOST = 6    /* vectors x of a call, with any kind of unit */
+};
+
+typedef struct {
+    const char *name;
+    int lanes;  /* floats in a vector */
+    int tokens; /* most vectors x of a call: 4 * tokens sums, the x and a weight fit the registers */
+
+    /* out[t][r] = w[r] . x[t], for four rows r of so many bf16 weights, a multiple of 64, and n vectors x[t],
+     * one behind the other, split in two. Row t of out begins at t * stride. Weights `ahead` columns further
+     * on are asked for on the way; 0: they are all in a cache. Four rows, so that enough additions are under
+     * way. */
+    void (*dot16)(float *out, size_t stride, const float *x, int n, const uint16_t *const w[4], int columns,
+                  int ahead);
+
+    /* The same for weights q * scale, where q is int8 and DOT_GROUP of a row share a bf16 scale; x split in
+     * four. */
+    void (*dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
+                 const uint16_t *const scale[4], int columns, int ahead);
+
+    /* acc[g] += sum over r of p[g][r] * v[r], for g = 0 and 1 and four rows v[r] of so many bf16 numbers. acc
+     * is (2, columns), split in two; row g of p begins at g * stride. */
+    void (*mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], int columns,
+                int ahead);
+} DotUnits;
+
+#define DOT_INLINE static inline __attribute__((always_inline))
+
+/* Does something for i = 0, 1, ... n-1 <= 5, unrolled: what is computed must stay in registers, and no pragma
+ * for that is known to gcc, clang and nvcc alike. */
+#define DOT_EACH(i, n, ...)           \
+    do {                              \
+        DOT_ONE(i, 0, n, __VA_ARGS__) \
+        DOT_ONE(i, 1, n, __VA_ARGS__) \
+        DOT_ONE(i, 2, n, __VA_ARGS__) \
+        DOT_ONE(i, 3, n, __VA_ARGS__) \
+        DOT_ONE(i, 4, n, __VA_ARGS__) \
+        DOT_ONE(i, 5, n, __VA_ARGS__) \
+    } while (0)
+#define DOT_ONE(i, value, n, ...) \
+    {                             \
+        const int i = value;      \
+        if (i < (n)) {            \
+            __VA_ARGS__           \
+        }                         \
+    }
+
+/* gcc -std=c11 does not make one instruction of a multiplication and an addition of its own accord. */
+#ifdef __clang__
+#define DOT_FUSE
+#else
+#define DOT_FUSE optimize("fp-contract=fast")
+#endif
+
+#define DOT_LANES 8
+#define DOT(name) name##_any
+#define DOT_TARGET __attribute__((DOT_FUSE))
+#include "dot.h"
+
+#ifdef __x86_64__
+#define DOT_LANES 8
+#define DOT(name) name##_avx2
+#ifdef __clang__
+#define DOT_TARGET __attribute__((target("avx2,fma")))
+#else
+#define DOT_TARGET __attribute__((target("avx2,fma"), DOT_FUSE))
+#endif
+#include "dot.h"
+
+#define DOT_LANES 16
+#define DOT(name) name##_avx512
+#ifdef __clang__
+#define DOT_TARGET __attribute__((target("avx512f,avx2,fma")))
+#else
+#define DOT_TARGET __attribute__((target("avx512f,avx2,fma"), DOT_FUSE))
+#endif
+#include "dot.h"
+#endif
+
+/* Kind 0 is the best of this machine, 1 the next, and so on; NULL when there are no more. */
+static inline const DotUnits *
+dot_units(int kind)
+{
+#ifdef __x86_64__
+    static const DotUnits avx512 = {"AVX-512", 16, 6, dot16_avx512, dot8_avx512, mix_avx512};
+    static const DotUnits avx2 = {"AVX2", 8, 3, dot16_avx2, dot8_avx2, mix_avx2};
+    static const DotUnits any = {"SSE2", 8, 3, dot16_any, dot8_any, mix_any};
+#elif defined(__ARM_NEON)
+    static const DotUnits any = {"NEON", 8, 3, dot16_any, dot8_any, mix_any};
+#else
+    static const DotUnits any = {"none", 8, 3, dot16_any, dot8_any, mix_any};
+#endif
+
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("fma") && kind-- == 0)
+        return &avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && kind-- == 0)
+        return &avx2;
+#endif
+    return kind == 0 ? &any : NULL;
+}
+
+/* The columns of each of `places` places together, within every lanes * places of n; */
+static inline void
+dot_split(float *out, const float *x, size_t n, int lanes, int places)
+{
+    for (size_t i = 0; i < n; i += (size_t)(lanes * places))
+        for (int place = 0; place < places; place++)
+            for (int j = 0; j < lanes; j++)
+                out[i + (size_t)(place * lanes + j)] = x[i + (size_t)(places * j + place)];
+}
+
+/* and back. */
+static inline void
+dot_join(float *out, const float *x, size_t n, int lanes, int places)
+{
+    for (size_t i = 0; i < n; i += (size_t)(lanes * places))
+        for (int place = 0; place < places; place++)
+            for (int j = 0; j < lanes; j++)
+                out[i + (size_t)(places * j + place)] = x[i + (size_t)(place * lanes + j)];
+}
+
+/* Rounds n bf16 weights, whole groups, to int8 and a scale for each group: the greatest of the group becomes
+ * 127 or little less. The scale is a bf16, as the weights are, so that it has their range (half precision
+ * has subnormal numbers where a matrix is small), rounded up, so that nothing is cut off at 127; that it is a
+ * short number costs nothing, since q is rounded for the scale that is kept. A group in which not all are
+ * numbers becomes NaN. */
+static inline void
+dot_quantize(int8_t *q, uint16_t *scale, const uint16_t *weights, size_t n)
+{
+    for (size_t i = 0; i < n; i += DOT_GROUP, scale++) {
+        float greatest = 0, step;
+
+        for (size_t j = i; j < i + DOT_GROUP; j++)
+            if (fabsf(bf16_widen(weights[j])) > greatest)
+                greatest =
+                    fabsf(bf16_widen(weights[j])); /* NaN, once it is one, only if the next is greater */
+        *scale = bf16_round(greatest / 127);
+        if (bf16_widen(*scale) * 127 < greatest)
+            ++*scale;
+        step = bf16_widen(*scale);
+        for (size_t j = i; j < i + DOT_GROUP; j++) {
+            float rounded = step > 0 ? rintf(bf16_widen(weights[j]) / step) : 0;
+
+            q[j] = (int8_t)(fabsf(rounded) <= 127 ? rounded : 0);
+            if (!(fabsf(bf16_widen(weights[j])) < INFINITY))
+                *scale = 0x7fc0;
+        }
+    }
+}
+
+#endif
+#else /* for one kind of vector unit */
+
+typedef float DOT(Floats) __attribute__((vector_size(4 * DOT_LANES)));
+typedef int32_t DOT(Ints) __attribute__((vector_size(4 * DOT_LANES)));
+typedef uint32_t DOT(Words) __attribute__((vector_size(4 * DOT_LANES)));
+typedef float DOT(FloatsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(4), may_alias));
+typedef uint32_t DOT(WordsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(1), may_alias));
+
+#define FLOATS_AT(x) (*(const DOT(FloatsAt) *)(x))
+#define WORDS_AT(w) (*(const DOT(WordsAt) *)(w))
+
+DOT_TARGET DOT_INLINE float
+DOT(sum)(const DOT(Floats) * vector)
+{
+    DOT(Floats) v = *vector;
+    float s[4];
+
+    for (int i = 0; i < 4; i++) {
+        s[i] = v[i] + v[i + 4];
+        if (DOT_LANES == 16)
+            s[i] += v[(i + 8) % DOT_LANES] + v[(i + 12) % DOT_LANES];
+    }
+    return (s[0] + s[2]) + (s[1] + s[3]);
+}
+
+/* dot16 for a constant n. The hardware's own reading ahead starts anew in every row, and short rows are over
+ * before it is under way: hence `ahead`. (EPYC Milan, two cores: 25 instead of 22 GB/s.) Asking for what lies
+ * behind the end of memory does nothing. */
+DOT_TARGET DOT_INLINE void
+DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint16_t *const w[4], int columns,
+              int ahead)
+{
+    DOT(Floats) acc[4][DOT_MOST], at[DOT_MOST];
+
+    DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
+    for (int i = 0; i < columns; i += 2 * DOT_LANES) {
+        if (ahead > 0)
+            DOT_EACH(r, 4, __builtin_prefetch(w[r] + i + ahead););
+        DOT_EACH(place, 2, {
+            DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
+            DOT_EACH(r, 4, {
+                DOT(Words) words = WORDS_AT(w[r] + i);
+                DOT(Floats) weight = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
+
+                DOT_EACH(t, n, acc[r][t] += weight * at[t];);
+            });
+        });
+    }
+    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
+}
+
+/* dot8 for a constant n. A byte that is shifted to the top of its word is q * 2^24, and so is the float made
+ * of it, exactly. */
+DOT_TARGET DOT_INLINE void
+DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_t *const q[4],
+             const uint16_t *const scale[4], int columns, int ahead)
+{
+    DOT(Floats) acc[4][DOT_MOST], part[4][DOT_MOST], at[DOT_MOST];
+
+    DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
+    for (int group = 0; group < columns; group += DOT_GROUP) {
+        if (ahead > 0)
+            DOT_EACH(r, 4, __builtin_prefetch(q[r] + group + ahead););
+        DOT_EACH(r, 4, DOT_EACH(t, n, part[r][t] = (DOT(Floats)){0};););
+        for (int i = group; i < group + DOT_GROUP; i += 4 * DOT_LANES)
+            DOT_EACH(place, 4, {
+                DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
+                DOT_EACH(r, 4, {
+                    DOT(Words) words = WORDS_AT(q[r] + i) << ((24 - 8 * place) & 31) & 0xff000000u;
+                    DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
+
+                    DOT_EACH(t, n, part[r][t] += weight * at[t];);
+                });
+            });
+        DOT_EACH(r, 4, {
+            float step = bf16_widen(scale[r][group / DOT_GROUP]) * 0x1p-24f;
+
+            DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
+        });
+    }
+    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
+}
+
+DOT_TARGET static inline void
+DOT(dot16)(float *out, size_t stride, const float *x, int n, const uint16_t *const w[4], int columns,
+           int ahead)
+{
+    if (n == 1)
+        DOT(dot16_of)(out, stride, x, 1, w, columns, ahead);
+    if (n == 2)
+        DOT(dot16_of)(out, stride, x, 2, w, columns, ahead);
+    if (n == 3)
+        DOT(dot16_of)(out, stride, x, 3, w, columns, ahead);
+#if DOT_LANES == 16
+    if (n == 4)
+        DOT(dot16_of)(out, stride, x, 4, w, columns, ahead);
+    if (n == 5)
+        DOT(dot16_of)(out, stride, x, 5, w, columns, ahead);
+    if (n == 6)
+        DOT(dot16_of)(out, stride, x, 6, w, columns, ahead);
+#endif
+}
+
+DOT_TARGET static inline void
+DOT(dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
+          const uint16_t *const scale[4], int columns, int ahead)
+{
+    if (n == 1)
+        DOT(dot8_of)(out, stride, x, 1, q, scale, columns, ahead);
+    if (n == 2)
+        DOT(dot8_of)(out, stride, x, 2, q, scale, columns, ahead);
+    if (n == 3)
+        DOT(dot8_of)(out, stride, x, 3, q, scale, columns, ahead);
+#if DOT_LANES == 16
+    if (n == 4)
+        DOT(dot8_of)(out, stride, x, 4, q, scale, columns, ahead);
+    if (n == 5)
+        DOT(dot8_of)(out, stride, x, 5, q, scale, columns, ahead);
+    if (n == 6)
+        DOT(dot8_of)(out, stride, x, 6, q, scale, columns, ahead);
+#endif
+}
+
+DOT_TARGET static inline void
+DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], int columns, int ahead)
+{
+    for (int i = 0; i < columns; i += 2 * DOT_LANES)
+        for (int place = 0; place < 2; place++) {
+            DOT(FloatsAt) *a = (DOT(FloatsAt) *)(acc + i + place * DOT_LANES);
+            DOT(FloatsAt) *b = (DOT(FloatsAt) *)(acc + columns + i + place * DOT_LANES);
+            DOT(Floats) sum_a = *a, sum_b = *b;
+
+            DOT_EACH(r, 4, {
+                DOT(Words) words = WORDS_AT(v[r] + i);
+                DOT(Floats) value = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
+
+                if (place == 0)
+                    __builtin_prefetch(v[r] + i + ahead);
+                sum_a += value * p[r];
+                sum_b += value * p[stride + r];
+            });
+            *a = sum_a;
+            *b = sum_b;
+        }
+}
+
+#undef FLOATS_AT
+#undef WORDS_AT
+#undef DOT_LANES
+#undef DOT
+#undef DOT_TARGET
+#endif

@@ -461,7 +461,7 @@ class Export(unittest.TestCase):
             def made(umask=0o022, **options):
                 return subprocess.run(
                     [sys.executable, EXPORT, directory, "-o", os.path.join(directory, "made")],
-                    stderr=subprocess.PIPE, text=True, 
+                    stderr=subprocess.PIPE, text=True,
                     **{"stdout": subprocess.PIPE, "preexec_fn": lambda: os.umask(umask), **options},
                 )  # fmt: skip
 

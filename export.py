@@ -61,8 +61,8 @@ NEWER_THAN_16 = """
 # U+001F as well.
 WHITE_SPACE = "9-D 20 85 A0 1680 2000-200A 2028-2029 202F 205F 3000"
 
-# Its normalizer has the tables of Unicode 9: for it, and so for the model, newer marks have no combining class
-# and newer letters do not compose. What has a class or a decomposition in these ranges, up to Unicode 18, is
+# Hugging Face's normalizer has the tables of Unicode 9: for it, and so for the model, newer marks have no combining
+# class and newer letters do not compose. What has a class or a decomposition in these ranges, up to Unicode 18, is
 # newer than 9.
 NEWER_THAN_9 = """
     5C8-5C9 7FD 897-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA A82C 105C9-105E4 10D24-10F85 11070

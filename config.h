@@ -6,9 +6,20 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
+#ifdef __FAST_MATH__
+#error "-ffast-math computes something else: infinity, NaN and the order of sums matter here"
+#endif
+#if defined __SIZEOF_POINTER__ && __SIZEOF_POINTER__ < 8
+#error "this needs a 64-bit machine (no -m32): the files are mapped whole, and sizes are of 64 bits"
+#endif
+#if defined __BYTE_ORDER__ && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "this needs a little-endian machine: the files hold little-endian numbers, which are used as they lie"
+#endif
+
 #ifdef QWEN600_TINY
 
-#define MODEL_NAME "qwen600-tiny"
+#define MODEL_NAME "qwen600-tiny" /* this model's program */
+#define OTHER_NAME "qwen600"      /* the other block's */
 #define ROPE_THETA 1000000.0
 #define RMS_NORM_EPS 1e-6f
 enum {
@@ -19,12 +30,15 @@ enum {
     HEAD_DIM = 128,     /* width of a head; note that HEADS * HEAD_DIM is not HIDDEN */
     INTERMEDIATE = 512, /* width of the MLP */
     VOCAB = 2048,       /* rows of the embedding table, which is also the output matrix (tied) */
+    TOKENS = 2048,      /* the rows that its tokenizer has a token for, at least */
+    IM_END_ID = 2045,   /* <|im_end|>, which ends a turn: whether a tokenizer.bin is this model's */
     MAX_CONTEXT = 8192  /* positions the model was made for */
 };
 
 #else
 
 #define MODEL_NAME "qwen600"
+#define OTHER_NAME "qwen600-tiny"
 #define ROPE_THETA 1000000.0
 #define RMS_NORM_EPS 1e-6f
 enum {
@@ -35,6 +49,8 @@ enum {
     HEAD_DIM = 128,
     INTERMEDIATE = 3072,
     VOCAB = 151936,
+    TOKENS = 151669,
+    IM_END_ID = 151645,
     MAX_CONTEXT = 40960
 };
 

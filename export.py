@@ -10,17 +10,19 @@ MODEL_DIR, or DIR:
     template_*.txt   the chat template with %s where text goes: for a user's turn alone and with a system
                      prompt before it, each for an answer at once and for one after thinking
 
-It compares config.json with config.h, and it refuses whatever qwen600 would not reproduce exactly: a wrong
-guess here is a slightly stupid model later, and nobody knows why. Needs Python and jinja2.
+It compares config.json with config.h, and refuses whatever qwen600 would not reproduce exactly: a wrong guess
+would make the model a little worse, and nobody would notice. Needs Python 3.8 and jinja2; the files are the same
+whichever version makes them.
 """
 
 import argparse
 import json
 import os
 import re
+import signal
+import stat
 import struct
 import sys
-import tempfile
 import unicodedata
 
 # What tokenizer_word() in tokenizer.h matches.
@@ -29,23 +31,43 @@ PATTERN = (
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
-# Unicode's White_Space (PropList.txt), as ranges. unicodedata has no such table, and str.isspace() is true of
-# U+001C to U+001F as well.
-WHITE_SPACE = [
-    (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
-    (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
-]  # fmt: skip
+# What Hugging Face's tokenizers 0.23.2 takes for letters and numbers, code point by code point, is Unicode 16. A
+# Python has the Unicode of its year, 12.1 or later, so here are the letters and the numbers since 12.1, and
+# ranges in which every other one, up to Unicode 18, is newer than 16.
+UNICODE = "16.0.0"
+LETTERS_SINCE_12 = """
+    870-887 889-88E 8B5 8BE-8C9 C5D CDD D04 170D 171F 1B4C 1C89-1C8A 2C2F 2C5F 31BB-31BF 4DB6-4DBF 9FF0-9FFF
+    A7C0-A7C1 A7C7-A7CD A7D0-A7D1 A7D3 A7D5-A7DC A7F2-A7F6 AB68-AB69 10570-1057A 1057C-1058A 1058C-10592
+    10594-10595 10597-105A1 105A3-105B1 105B3-105B9 105BB-105BC 105C0-105F3 10780-10785 10787-107B0
+    107B2-107BA 10D4A-10D65 10D6F-10D85 10E80-10EA9 10EB0-10EB1 10EC2-10EC4 10F70-10F81 10FB0-10FC4
+    11071-11072 11075 11147 1123F-11240 11380-11389 1138B 1138E 11390-113B5 113B7 113D1 113D3 11460-11461
+    11740-11746 11900-11906 11909 1190C-11913 11915-11916 11918-1192F 1193F 11941 11AB0-11ABF 11BC0-11BE0
+    11F02 11F04-11F10 11F12-11F33 11FB0 12F90-12FF0 1342F 13441-13446 13460-143FA 16100-1611D 16A70-16ABE
+    16D40-16D6C 18AF3-18CD5 18CFF-18D08 1AFF0-1AFF3 1AFF5-1AFFB 1AFFD-1AFFE 1B11F-1B122 1B132 1B155
+    1DF00-1DF1E 1DF25-1DF2A 1E030-1E06D 1E290-1E2AD 1E4D0-1E4EB 1E5D0-1E5ED 1E5F0 1E7E0-1E7E6 1E7E8-1E7EB
+    1E7ED-1E7EE 1E7F0-1E7FE 2A6D7-2A6DF 2B735-2B739 2EBF0-2EE5D 30000-3134A 31350-323AF
+"""
+NUMBERS_SINCE_12 = """
+    10D40-10D49 10FC5-10FCB 116D0-116E3 11950-11959 11BF0-11BF9 11F50-11F59 16130-16139 16AC0-16AC9
+    16D70-16D79 1CCF0-1CCF9 1D2C0-1D2D3 1E4F0-1E4F9 1E5F1-1E5FA 1FBF0-1FBF9
+"""
+NEWER_THAN_16 = """
+    558 58B-58C 88F C5C CDC 208F 209D-209F A7CE-A7F1 AB6C-AB6D 107BB-107BF 10940-10959 10EC5-10EEE 11B0A
+    11DB0-11DF1 1246F-1247F 12550-12686 16EA0-16ED3 16FF2-16FF6 187F8-187FF 18CD6-191D2 1B123-1B128 1B168
+    1D6A6 1DF1F-1DFFF 1E6C0-1E6FF 2B73A-2B73F 2B81E 2CEA2-2CEAD 323B0-3FC3F
+"""
 
-# Hugging Face's normalizer (tokenizers 0.23.2) has the tables of Unicode 9.0: for it, and so for the model,
-# newer marks have no combining class and newer letters do not compose. What has a class or a decomposition in
-# these ranges, up to Unicode 18, is newer than 9.0.
-NEWER_THAN_NFC = [
-    (0x5C8, 0x5C9), (0x7FD, 0x7FD), (0x897, 0x8D3), (0x9FE, 0x9FE), (0xC3C, 0xC3C), (0xD3B, 0xD3C),
-    (0xEBA, 0xEBA), (0x1715, 0x1715), (0x1ABF, 0x1AF0), (0x1DF6, 0x1DFA), (0xA82C, 0xA82C),
-    (0x105C9, 0x105E4), (0x10D24, 0x10F85), (0x11070, 0x11070), (0x1133B, 0x1133B), (0x11383, 0x113D0),
-    (0x1145E, 0x1145E), (0x11839, 0x11A99), (0x11D42, 0x1612F), (0x16D68, 0x16FF1), (0x1D127, 0x1D128),
-    (0x1D250, 0x1D281), (0x1E08F, 0x1E6F5),
-]  # fmt: skip
+# Unicode's White_Space (PropList.txt). unicodedata has no such table, and str.isspace() is true of U+001C to
+# U+001F as well.
+WHITE_SPACE = "9-D 20 85 A0 1680 2000-200A 2028-2029 202F 205F 3000"
+
+# Hugging Face's normalizer has the tables of Unicode 9: for it, and so for the model, newer marks have no combining
+# class and newer letters do not compose. What has a class or a decomposition in these ranges, up to Unicode 18, is
+# newer than 9.
+NEWER_THAN_9 = """
+    5C8-5C9 7FD 897-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1AF0 1DF6-1DFA A82C 105C9-105E4 10D24-10F85 11070
+    1133B 11383-113D0 1145E 11839-11A99 11D42-1612F 16D68-16FF1 1D127-1D128 1D250-1D281 1E08F-1E6F5
+"""
 
 # Added tokens that the chat cannot do without.
 CONTROL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>")
@@ -63,6 +85,12 @@ CONSTANTS = {
     "rms_norm_eps": "RMS_NORM_EPS",
     "rope_theta": "ROPE_THETA",
 }
+
+# What no model that fits comes near: it bounds what hostile files can cost.
+MOST_BYTES = 1 << 26  # of a file that is read
+MOST_TOKENS = 1 << 20
+MOST_TEXT = 1 << 20  # characters of a rendered chat
+MOST_SECONDS = 10  # for all that the template renders
 
 
 class Refusal(Exception):
@@ -104,41 +132,52 @@ def byte_alphabet():
     return {**{chr(b): b for b in printable}, **{chr(0x100 + i): b for i, b in enumerate(others)}}
 
 
-def ranges(points, value):
-    """Rows (first, last, value) of the code points, in ascending order, whose value is not 0."""
+def code_points(text):
+    """The set of the code points of a list such as "9-D 20"."""
+    points = set()
+    for part in text.split():
+        first, _, last = part.partition("-")
+        points.update(range(int(first, 16), int(last or first, 16) + 1))
+    return points
+
+
+def ranges(values):
+    """Rows (first, last, value) of {code point: value}."""
     rows = []
-    for point in points:
-        v = value(chr(point))
-        if v and rows and rows[-1][1:] == [point - 1, v]:
+    for point, value in sorted(values.items()):
+        if rows and rows[-1][1:] == [point - 1, value]:
             rows[-1][1] = point
-        elif v:
-            rows.append([point, point, v])
+        else:
+            rows.append([point, point, value])
     return rows
 
 
 def unicode_tables():
     """The last six tables of tokenizer.bin, each a list of rows."""
-    points = [p for p in range(0x110000) if not 0xD800 <= p < 0xE000]
-    letters = [row[:2] for row in ranges(points, lambda c: unicodedata.category(c)[0] == "L")]
-    numbers = [row[:2] for row in ranges(points, lambda c: unicodedata.category(c)[0] == "N")]
+    every = [p for p in range(0x110000) if not 0xD800 <= p < 0xE000]
 
-    newer = {p for first, last in NEWER_THAN_NFC for p in range(first, last + 1)}
-    points = [p for p in points if p not in newer]
-    combining = ranges(points, unicodedata.combining)
+    def category(letter, since):
+        old = {p for p in every if unicodedata.category(chr(p))[0] == letter} - code_points(NEWER_THAN_16)
+        return [row[:2] for row in ranges(dict.fromkeys(old | code_points(since), 1))]
+
+    newer = code_points(NEWER_THAN_9)
+    points = [p for p in every if p not in newer]
+    classes = {p: unicodedata.combining(chr(p)) for p in points if unicodedata.combining(chr(p))}
     decomposed, composed = [], []
     for p in points:
         mapping = unicodedata.decomposition(chr(p))
-        if not mapping or mapping[0] == "<":  # none, or one for compatibility only; Hangul has none here
-            continue
-        full = [ord(c) for c in unicodedata.normalize("NFD", chr(p))]
-        require(
-            len(full) <= 4, "this Python's Unicode tables have a decomposition of more than 4 code points"
-        )
+        if not mapping or mapping[0] == "<" or 0xAC00 <= p <= 0xD7A3:
+            continue  # none, or one for compatibility only, or Hangul, which is arithmetic
+        full = [
+            ord(c) for c in unicodedata.normalize("NFD", chr(p))
+        ]  # at most 4, which a newer Unicode keeps
         decomposed.append([p, *full, *[0] * (4 - len(full))])
         pair = [int(code, 16) for code in mapping.split()]
         if len(pair) == 2 and unicodedata.normalize("NFC", chr(p)) == chr(p):  # not excluded from composition
             composed.append([*pair, p])
-    return [letters, numbers, WHITE_SPACE, combining, decomposed, sorted(composed)]
+    spaces = [row[:2] for row in ranges(dict.fromkeys(code_points(WHITE_SPACE), 1))]
+    letters, numbers = category("L", LETTERS_SINCE_12), category("N", NUMBERS_SINCE_12)
+    return [letters, numbers, spaces, ranges(classes), decomposed, sorted(composed)]
 
 
 def check_pipeline(tokenizer):
@@ -175,7 +214,7 @@ def check_pipeline(tokenizer):
 
 
 def is_id(value):
-    return type(value) is int and 0 <= value < 1 << 24
+    return type(value) is int and 0 <= value < MOST_TOKENS
 
 
 def added_tokens(tokenizer, config):
@@ -188,9 +227,7 @@ def added_tokens(tokenizer, config):
         )
         name = f"tokenizer.json: added token {shown(token['content'])}"
         require(len(token["content"].encode()) > 1, f"{name} is too short")
-        require(
-            token["id"] not in added and token["content"] not in added.values(), f"{name} stands there twice"
-        )
+        require(token["id"] not in added and token["content"] not in added.values(), f"{name} appears twice")
         for flag in ("single_word", "lstrip", "rstrip", "normalized"):
             require_one_of(token.get(flag), [False], f"{name}: {flag}")
         added[token["id"]] = token["content"]
@@ -199,11 +236,14 @@ def added_tokens(tokenizer, config):
             content in added.values(), f"tokenizer.json: no added token {content}: not a Qwen3 chat model's"
         )
     # transformers would add what is only here.
-    for number, token in (config.get("added_tokens_decoder") or {}).items():
+    decoder = config.get("added_tokens_decoder") or {}
+    require(isinstance(decoder, dict), "tokenizer_config.json: added_tokens_decoder is no object")
+    known = {str(number): content for number, content in added.items()}
+    for number, token in decoder.items():
         content = token.get("content") if isinstance(token, dict) else None
         require(
-            number.isdecimal() and content is not None and added.get(int(number)) == content,
-            f"tokenizer_config.json: added token {number}, {shown(content)}, is not in tokenizer.json",
+            content is not None and known.get(number) == content,
+            f"tokenizer_config.json: added token {shown(number)[1:-1]}, {shown(content)}, is not in tokenizer.json",
         )
     return added
 
@@ -242,7 +282,7 @@ def merge_rows(merges, vocab, texts):
             if texts[row[0]] + texts[row[1]] != texts[row[2]]:
                 problem = "is not made of its parts"
             elif row in rows:
-                problem = "stands there twice"
+                problem = "appears twice"
         if problem:
             raise Refusal(f"tokenizer.json: merge {len(rows)}, {shown(merge)}, {problem}")
         rows[row] = True
@@ -262,8 +302,7 @@ def tokenizer_bin(tokenizer, config):
         ends.append([end])
     tables = [ends, merges, [[number] for number in added], *unicode_tables()]
     words = [word for table in tables for row in table for word in row]
-    version = unicodedata.unidata_version.encode()
-    header = struct.pack("<4sI16s10I", b"Q6TK", 1, version, *[len(table) for table in tables], end)
+    header = struct.pack("<4sI16s10I", b"Q6TK", 1, UNICODE.encode(), *[len(table) for table in tables], end)
     return header + struct.pack(f"<{len(words)}I", *words) + b"".join(texts), len(texts)
 
 
@@ -298,9 +337,19 @@ def chat_template(source, config):
             variables[name] = token
 
     template = environment.from_string(source)
-    return lambda messages, thinking: template.render(
-        messages=messages, enable_thinking=thinking, **variables
-    )
+
+    def render(messages, thinking):
+        text = ""
+        for part in template.generate(messages=messages, enable_thinking=thinking, **variables):
+            text += part
+            require(len(text) <= MOST_TEXT, f"the chat template renders more than {MOST_TEXT} characters")
+        return text
+
+    return render
+
+
+def out_of_time(*_):
+    raise Refusal(f"the chat template takes more than {MOST_SECONDS} seconds")
 
 
 def templates(source, config):
@@ -409,8 +458,12 @@ def check_config(config, header):
 
 def read_text(path):
     try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe must not block
+        with open(descriptor, "rb") as file:
+            require(stat.S_ISREG(os.fstat(descriptor).st_mode), f"{path}: not a regular file")
+            data = file.read(MOST_BYTES + 1)
+        require(len(data) <= MOST_BYTES, f"{path}: larger than {MOST_BYTES} bytes")
+        return data.decode().replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError:
         raise Refusal(f"{path}: not UTF-8") from None
     except OSError as error:
@@ -454,29 +507,59 @@ def read_model(directory):
         isinstance(source, str), f"{directory}: no chat_template.jinja, none in tokenizer_config.json either"
     )
 
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(MOST_SECONDS)
     try:  # a template is a program: anything may happen
         texts = templates(source, tokenizer_config)
     except Refusal:
         raise
     except Exception as error:
         raise Refusal(f"the chat template fails: {type(error).__name__}: {error}") from None
+    finally:
+        signal.alarm(0)
     binary, tokens = tokenizer_bin(read_json(path("tokenizer.json")), tokenizer_config)
     vocab = config["vocab_size"]
     require(tokens <= vocab, f"tokenizer.json has {tokens} ids, config.json's vocab_size is only {vocab}")
     return name, {"tokenizer.bin": binary, **{file: text.encode() for file, text in texts.items()}}
 
 
-def write(path, data):
-    """The whole file or none."""
-    descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".export-")
+def write(directory, files):
+    """All of the files or none: each is written beside its place, and when all are there they are renamed."""
+    path, written = directory, {}
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        os.makedirs(directory, exist_ok=True)
+        for name, data in files.items():
+            path = os.path.join(directory, name)
+            require(not os.path.isdir(path), f"{path}: a directory stands where a file must be")
+            temporary = os.path.join(directory, f".{name}.{os.getpid()}")
+            with open(temporary, "xb") as file:
+                written[temporary] = path
+                file.write(data)
+        for temporary, path in written.items():
+            os.replace(temporary, path)
+    except OSError as error:
+        raise Refusal(f"{path}: {error.strerror}") from None
+    finally:
+        for temporary in written:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+
+
+def printable(text):
+    """One line, with control characters as escape sequences."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(text.split()))
+
+
+def make(arguments):
+    require(sys.stdout, "standard output is closed")
+    output = os.path.abspath(arguments.o or arguments.model_dir)
+    name, files = read_model(arguments.model_dir)
+    write(output, files)
+    try:
+        print(printable(f"{', '.join(files)} for {name} (Unicode {UNICODE}) in {output}"), flush=True)
+    except (OSError, ValueError) as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left in the buffer goes there
+        raise Refusal(f"the files are written, but standard output: {error}") from None
 
 
 def main():
@@ -488,21 +571,23 @@ def main():
     )
     parser.add_argument("-o", metavar="DIR", help="where to write, default MODEL_DIR")
     arguments = parser.parse_args()
-    output = os.path.abspath(arguments.o or arguments.model_dir)
+    status = 1
     try:
-        name, files = read_model(arguments.model_dir)
-        os.makedirs(output, exist_ok=True)
-        for file, data in files.items():
-            write(os.path.join(output, file), data)
-    except (Refusal, UnicodeEncodeError) as error:
-        line = str(error) if isinstance(error, Refusal) else f"a text that is no Unicode: {error}"
-        print("export.py:", " ".join(line.split()), file=sys.stderr)
-        return 1
-    except OSError as error:
-        print(f"export.py: {output}: {error.strerror}", file=sys.stderr)
-        return 1
-    print(f"{', '.join(files)} for {name} (Unicode {unicodedata.unidata_version}) in {output}")
-    return 0
+        make(arguments)
+        return 0
+    except Refusal as error:
+        line = str(error)
+    except UnicodeEncodeError as error:
+        line = f"a text that is no Unicode: {error}"
+    except RecursionError:
+        line = f"{arguments.model_dir}: a file of it is nested too deeply"
+    except MemoryError:
+        line = f"{arguments.model_dir}: out of memory"
+    except KeyboardInterrupt:
+        status, line = 130, "interrupted"
+    if sys.stderr:  # print would take standard output if it is closed
+        print("export.py:", printable(line), file=sys.stderr)
+    return status
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ open_files(Chat *chat, const Options *o)
         die(FAILED, "%s: %s", o->model_dir, strerror(errno));
     if (!S_ISDIR(status.st_mode))
         die(FAILED, "%s: not a directory; the model directory comes first", o->model_dir);
-    if ((error = chat_open(chat, o->model_dir)) || (error = tokenizer_fits(&chat->tokenizer, VOCAB)))
+    if ((error = chat_open(chat, o->model_dir)) || (error = tokenizer_fits(&chat->tokenizer)))
         die(FAILED, "%s", error);
     snprintf(path, sizeof path, "%s/model.safetensors", o->model_dir);
     if ((error = safetensors_open(&weights, path)))

@@ -58,8 +58,8 @@ enum layer_tensor {
 };
 
 typedef struct {
-    Tensor embed;                        /* (vocab, hidden): the input embedding, and the output matrix */
-    Tensor norm;                         /* (hidden) */
+    Tensor embed;                        /* (VOCAB, HIDDEN): the input embedding, and the output matrix */
+    Tensor norm;                         /* (HIDDEN) */
     Tensor layer[LAYERS][LAYER_TENSORS]; /* shapes in safetensors_table */
     void *map;                           /* (size) bytes: the whole file */
     size_t size;
@@ -98,17 +98,20 @@ static const struct {
 enum {
     SAFETENSORS_MAX_HEADER = 100000000, /* bytes; the format's own limit. Qwen3-0.6B's header has 38,000 */
     SAFETENSORS_MAX_RANK = 8,
-    SAFETENSORS_TEXT = 200, /* longest printed name or shape, with its NUL */
+    SAFETENSORS_NAME = 128,  /* longest name or dtype, with its NUL */
+    SAFETENSORS_SHAPE = 200, /* longest printed shape, likewise */
     SAFETENSORS_TIED_ROWS = 64
 };
+
+/* For what a header of another model has. */
+#define SAFETENSORS_OTHER "this is not " MODEL_NAME "'s model (is it " OTHER_NAME "'s?)"
 
 /* ---- the header: JSON, of exactly the form that the format has ---- */
 
 /* A tensor as the header describes it. */
 typedef struct {
-    const char *name; /* (name_length) bytes of any value, unescaped */
-    size_t name_length;
-    int dtype; /* index into safetensors_dtypes */
+    char name[SAFETENSORS_NAME]; /* printable ASCII */
+    int dtype;                   /* index into safetensors_dtypes */
     int rank;
     uint64_t shape[SAFETENSORS_MAX_RANK]; /* (rank) */
     uint64_t begin, end;                  /* bytes, from the start of the data */
@@ -119,50 +122,27 @@ typedef struct {
  * looking at each step, and stops. */
 typedef struct {
     const char *path;
-    char *text, *at, *end; /* the header, our own copy: strings are unescaped in place */
+    const char *text, *at, *end; /* the header, in the file */
     const char *error;
 } SafetensorsScanner;
 
-/* Text from the file for an error line: what is not printable ASCII is shown as \xNN, a long text is cut. */
-static inline const char *
-safetensors_printable(const char *text, size_t n, char out[SAFETENSORS_TEXT])
-{
-    size_t used = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (used + 8 > SAFETENSORS_TEXT) {
-            memcpy(out + used, "...", 3);
-            used += 3;
-            break;
-        }
-        if (c >= 0x20 && c < 0x7f)
-            out[used++] = (char)c;
-        else
-            used += (size_t)snprintf(out + used, 5, "\\x%02x", c);
-    }
-    out[used] = '\0';
-    return out;
-}
-
 /* (3072, 1024) */
 static inline const char *
-safetensors_shape(const uint64_t *shape, int rank, char out[SAFETENSORS_TEXT])
+safetensors_shape(const uint64_t *shape, int rank, char out[SAFETENSORS_SHAPE])
 {
-    int used = snprintf(out, SAFETENSORS_TEXT, "(");
+    int used = snprintf(out, SAFETENSORS_SHAPE, "(");
 
     for (int i = 0; i < rank; i++)
-        used += snprintf(out + used, SAFETENSORS_TEXT - used, "%s%llu", i ? ", " : "",
+        used += snprintf(out + used, SAFETENSORS_SHAPE - used, "%s%llu", i ? ", " : "",
                          (unsigned long long)shape[i]);
-    snprintf(out + used, SAFETENSORS_TEXT - used, ")");
+    snprintf(out + used, SAFETENSORS_SHAPE - used, ")");
     return out;
 }
 
 static inline void
 safetensors_refuse(SafetensorsScanner *s, const char *why)
 {
-    if (s->error == NULL)
+    if (!s->error)
         s->error = fail("%s: bad header at byte %zu: %s", s->path, (size_t)(s->at - s->text) + 8, why);
     s->at = s->end;
 }
@@ -199,106 +179,47 @@ safetensors_more(SafetensorsScanner *s, char close, int i)
     }
     if (i > 0)
         safetensors_expect(s, ',');
-    return s->error == NULL;
+    return !s->error;
 }
 
-static inline unsigned
-safetensors_hex4(SafetensorsScanner *s)
+/* Reads a name or a dtype. None that we know needs an escape sequence, and an error line may show it as it
+ * is. */
+static inline void
+safetensors_name(SafetensorsScanner *s, char name[SAFETENSORS_NAME])
 {
-    unsigned value = 0;
-
-    for (int i = 0; i < 4; i++) {
-        char c = s->at < s->end ? *s->at : '\0';
-
-        if (c >= '0' && c <= '9')
-            value = value * 16 + (unsigned)(c - '0');
-        else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-            value = value * 16 + (unsigned)((c | 32) - 'a' + 10);
-        else {
-            safetensors_refuse(s, "\\u needs four hexadecimal digits");
-            return 0;
-        }
-        s->at++;
-    }
-    return value;
-}
-
-/* Writes what the escape sequence at s->at stands for to out, in UTF-8, and returns the end of it. That is
- * never longer than the sequence itself. */
-static inline char *
-safetensors_escape(SafetensorsScanner *s, char *out)
-{
-    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
-    char c = s->at + 1 < s->end ? s->at[1] : '\0';
-    const char *name = c ? strchr(names, c) : NULL;
-    unsigned code;
-
-    if (name != NULL) {
-        s->at += 2;
-        *out++ = values[name - names];
-        return out;
-    }
-    if (c != 'u') {
-        safetensors_refuse(s, "no such escape sequence");
-        return out;
-    }
-    s->at += 2;
-    code = safetensors_hex4(s);
-    if (code >= 0xd800 && code < 0xdc00 && s->end - s->at > 2 && s->at[0] == '\\' && s->at[1] == 'u') {
-        unsigned low;
-
-        s->at += 2;
-        low = safetensors_hex4(s);
-        code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : 0xd800;
-    }
-    if (code >= 0xd800 && code < 0xe000) {
-        safetensors_refuse(s, "half a surrogate pair");
-        return out;
-    }
-    if (code < 0x80) {
-        *out++ = (char)code;
-        return out;
-    }
-    if (code < 0x800)
-        *out++ = (char)(0xc0 | code >> 6);
-    else {
-        if (code < 0x10000)
-            *out++ = (char)(0xe0 | code >> 12);
-        else {
-            *out++ = (char)(0xf0 | code >> 18);
-            *out++ = (char)(0x80 | (code >> 12 & 0x3f));
-        }
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    *out++ = (char)(0x80 | (code & 0x3f));
-    return out;
-}
-
-/* Reads a string; returns its length in bytes. *text points into the scanner's copy and is not terminated. */
-static inline size_t
-safetensors_string(SafetensorsScanner *s, const char **text)
-{
-    char *out;
+    int n = 0;
 
     safetensors_expect(s, '"');
-    *text = out = s->at;
-    while (s->at < s->end && *s->at != '"') {
-        if ((unsigned char)*s->at < 0x20)
+    for (; s->at < s->end && *s->at != '"'; s->at++) {
+        if (n == SAFETENSORS_NAME - 1 || *s->at < 0x20 || *s->at > 0x7e || *s->at == '\\') {
+            safetensors_refuse(s, "a name is not up to 127 printable ASCII characters without a backslash");
+            break;
+        }
+        name[n++] = *s->at;
+    }
+    name[n] = '\0';
+    safetensors_expect(s, '"');
+}
+
+/* Steps over a string of any text. */
+static inline void
+safetensors_skip(SafetensorsScanner *s)
+{
+    for (safetensors_expect(s, '"'); s->at < s->end && *s->at != '"'; s->at++) {
+        s->at += *s->at == '\\';
+        if (s->at == s->end || (unsigned char)*s->at < 0x20) {
             safetensors_refuse(s, "control character in a string");
-        else if (*s->at == '\\')
-            out = safetensors_escape(s, out);
-        else
-            *out++ = *s->at++;
+            break;
+        }
     }
     safetensors_expect(s, '"');
-    return (size_t)(out - *text);
 }
 
 static inline uint64_t
 safetensors_integer(SafetensorsScanner *s)
 {
     uint64_t value = 0;
-    char *first;
+    const char *first;
 
     safetensors_peek(s);
     for (first = s->at; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++) {
@@ -332,22 +253,15 @@ safetensors_integers(SafetensorsScanner *s, uint64_t *values, int most)
 }
 
 static inline int
-safetensors_is(const char *text, size_t n, const char *word)
-{
-    return n == strlen(word) && memcmp(text, word, n) == 0;
-}
-
-static inline int
 safetensors_dtype(SafetensorsScanner *s)
 {
-    const char *text;
-    size_t n = safetensors_string(s, &text);
-    char name[SAFETENSORS_TEXT], why[SAFETENSORS_TEXT + 32];
+    char name[SAFETENSORS_NAME], why[SAFETENSORS_NAME + 32];
 
+    safetensors_name(s, name);
     for (size_t i = 0; i < sizeof safetensors_dtypes / sizeof *safetensors_dtypes; i++)
-        if (safetensors_is(text, n, safetensors_dtypes[i].name))
+        if (!strcmp(name, safetensors_dtypes[i].name))
             return (int)i;
-    snprintf(why, sizeof why, "unknown dtype \"%s\"", safetensors_printable(text, n, name));
+    snprintf(why, sizeof why, "unknown dtype \"%s\"", name);
     safetensors_refuse(s, why);
     return 0;
 }
@@ -362,18 +276,18 @@ safetensors_entry(SafetensorsScanner *s, SafetensorsEntry *entry)
 
     safetensors_expect(s, '{');
     for (int i = 0; safetensors_more(s, '}', i); i++) {
-        const char *key;
-        size_t n = safetensors_string(s, &key);
+        char key[SAFETENSORS_NAME];
 
+        safetensors_name(s, key);
         safetensors_expect(s, ':');
         before = has;
-        if (safetensors_is(key, n, "dtype")) {
+        if (!strcmp(key, "dtype")) {
             has |= HAS_DTYPE;
             entry->dtype = safetensors_dtype(s);
-        } else if (safetensors_is(key, n, "shape")) {
+        } else if (!strcmp(key, "shape")) {
             has |= HAS_SHAPE;
             entry->rank = safetensors_integers(s, entry->shape, SAFETENSORS_MAX_RANK);
-        } else if (safetensors_is(key, n, "data_offsets")) {
+        } else if (!strcmp(key, "data_offsets")) {
             uint64_t offsets[2] = {0, 0};
 
             has |= HAS_OFFSETS;
@@ -398,18 +312,18 @@ safetensors_scan(SafetensorsScanner *s, SafetensorsEntry **entries, size_t *n)
 
     safetensors_expect(s, '{');
     for (int i = 0; safetensors_more(s, '}', i); i++) {
-        const char *name;
-        size_t length = safetensors_string(s, &name);
+        char name[SAFETENSORS_NAME];
 
+        safetensors_name(s, name);
         safetensors_expect(s, ':');
-        if (safetensors_is(name, length, "__metadata__")) {
+        if (!strcmp(name, "__metadata__")) {
             if (metadata++)
-                safetensors_refuse(s, "__metadata__ twice");
+                safetensors_refuse(s, "__metadata__ appears twice");
             safetensors_expect(s, '{');
             for (int k = 0; safetensors_more(s, '}', k); k++) {
-                safetensors_string(s, &name);
+                safetensors_skip(s);
                 safetensors_expect(s, ':');
-                safetensors_string(s, &name);
+                safetensors_skip(s);
             }
             continue;
         }
@@ -418,14 +332,13 @@ safetensors_scan(SafetensorsScanner *s, SafetensorsEntry **entries, size_t *n)
 
             capacity = capacity ? 2 * capacity : 512;
             grown = realloc(*entries, capacity * sizeof **entries);
-            if (grown == NULL)
+            if (!grown)
                 return fail("%s: out of memory for a header of %zu bytes", s->path,
                             (size_t)(s->end - s->text));
             *entries = (SafetensorsEntry *)grown;
         }
         memset(&(*entries)[*n], 0, sizeof **entries);
-        (*entries)[*n].name = name;
-        (*entries)[*n].name_length = length;
+        memcpy((*entries)[*n].name, name, sizeof name);
         safetensors_entry(s, &(*entries)[(*n)++]);
     }
     safetensors_peek(s);
@@ -439,11 +352,7 @@ safetensors_scan(SafetensorsScanner *s, SafetensorsEntry **entries, size_t *n)
 static inline int
 safetensors_by_name(const void *left, const void *right)
 {
-    const SafetensorsEntry *a = (const SafetensorsEntry *)left, *b = (const SafetensorsEntry *)right;
-    size_t n = a->name_length < b->name_length ? a->name_length : b->name_length;
-    int order = memcmp(a->name, b->name, n);
-
-    return order ? order : (a->name_length > b->name_length) - (a->name_length < b->name_length);
+    return strcmp(((const SafetensorsEntry *)left)->name, ((const SafetensorsEntry *)right)->name);
 }
 
 static inline int
@@ -456,11 +365,23 @@ safetensors_by_place(const void *left, const void *right)
     return (a->end > b->end) - (a->end < b->end);
 }
 
+/* Sorts the entries by name. */
+static inline const char *
+safetensors_check_names(const char *path, SafetensorsEntry *entries, size_t n)
+{
+    if (n > 0)
+        qsort(entries, n, sizeof *entries, safetensors_by_name);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(entries[i - 1].name, entries[i].name))
+            return fail("%s: %s appears twice", path, entries[i].name);
+    return NULL;
+}
+
 /* Checks that the offsets of a tensor span what its dtype and shape take. */
 static inline const char *
 safetensors_check_size(const char *path, const SafetensorsEntry *entry)
 {
-    char name[SAFETENSORS_TEXT], shape[SAFETENSORS_TEXT];
+    char shape[SAFETENSORS_SHAPE];
     uint64_t bits = safetensors_dtypes[entry->dtype].bits;
     int overflow = 0;
 
@@ -470,12 +391,11 @@ safetensors_check_size(const char *path, const SafetensorsEntry *entry)
     }
     if (!overflow && entry->begin <= entry->end && bits % 8 == 0 && bits / 8 == entry->end - entry->begin)
         return NULL;
-    safetensors_printable(entry->name, entry->name_length, name);
     safetensors_shape(entry->shape, entry->rank, shape);
     if (overflow)
-        return fail("%s: the shape %s of %s is too large", path, shape, name);
-    return fail("%s: %s of shape %s in %s takes %llu bits, but its offsets are %llu to %llu", path, name,
-                shape, safetensors_dtypes[entry->dtype].name, (unsigned long long)bits,
+        return fail("%s: the shape %s of %s is too large", path, shape, entry->name);
+    return fail("%s: %s of shape %s in %s takes %llu bits, but its offsets are %llu to %llu", path,
+                entry->name, shape, safetensors_dtypes[entry->dtype].name, (unsigned long long)bits,
                 (unsigned long long)entry->begin, (unsigned long long)entry->end);
 }
 
@@ -484,7 +404,6 @@ safetensors_check_size(const char *path, const SafetensorsEntry *entry)
 static inline const char *
 safetensors_check_places(const char *path, SafetensorsEntry *entries, size_t n, size_t start, size_t size)
 {
-    char name[SAFETENSORS_TEXT], other[SAFETENSORS_TEXT];
     uint64_t end = 0;
 
     if (n > 0)
@@ -493,13 +412,10 @@ safetensors_check_places(const char *path, SafetensorsEntry *entries, size_t n, 
         const SafetensorsEntry *entry = &entries[i];
 
         if (entry->begin < end)
-            return fail("%s: the data of %s and %s overlap", path,
-                        safetensors_printable(entry[-1].name, entry[-1].name_length, other),
-                        safetensors_printable(entry->name, entry->name_length, name));
+            return fail("%s: the data of %s and %s overlap", path, entry[-1].name, entry->name);
         if (entry->begin > end)
             return fail("%s: %llu bytes before the data of %s belong to no tensor", path,
-                        (unsigned long long)(entry->begin - end),
-                        safetensors_printable(entry->name, entry->name_length, name));
+                        (unsigned long long)(entry->begin - end), entry->name);
         end = entry->end;
     }
     if (end > size - start)
@@ -521,34 +437,33 @@ safetensors_find(const char *path, SafetensorsEntry *entries, size_t n, const vo
     uint64_t expected[2] = {(uint64_t)safetensors_table[which].rows,
                             (uint64_t)safetensors_table[which].columns};
     int rank = expected[1] ? 2 : 1;
-    char name[SAFETENSORS_TEXT], actual_shape[SAFETENSORS_TEXT], expected_shape[SAFETENSORS_TEXT];
+    char actual_shape[SAFETENSORS_SHAPE], expected_shape[SAFETENSORS_SHAPE];
     SafetensorsEntry key, *entry = NULL;
 
     memset(tensor, 0, sizeof *tensor);
     memset(&key, 0, sizeof key);
-    key.name = name;
-    key.name_length = (size_t)snprintf(name, sizeof name, safetensors_table[which].name, layer);
+    snprintf(key.name, sizeof key.name, safetensors_table[which].name, layer);
     if (n > 0)
         entry = (SafetensorsEntry *)bsearch(&key, entries, n, sizeof *entries, safetensors_by_name);
-    if (entry == NULL) {
+    if (!entry) {
         if (which == LM_HEAD)
             return NULL;
-        return fail("%s has no tensor %s: this is not %s's model", path, name, MODEL_NAME);
+        return fail("%s has no tensor %s: " SAFETENSORS_OTHER, path, key.name);
     }
     entry->needed = 1;
     if (entry->rank != rank || memcmp(entry->shape, expected, (size_t)rank * sizeof *expected) != 0)
-        return fail("%s: %s has shape %s, expected %s: this is not %s's model", path, name,
+        return fail("%s: %s has shape %s, expected %s: " SAFETENSORS_OTHER, path, key.name,
                     safetensors_shape(entry->shape, entry->rank, actual_shape),
-                    safetensors_shape(expected, rank, expected_shape), MODEL_NAME);
+                    safetensors_shape(expected, rank, expected_shape));
     if (entry->dtype >= DTYPES)
-        return fail("%s: %s has dtype %s, expected BF16, F16 or F32", path, name,
+        return fail("%s: %s has dtype %s, expected BF16, F16 or F32", path, key.name,
                     safetensors_dtypes[entry->dtype].name);
     tensor->data = (const char *)data + entry->begin;
     tensor->dtype = entry->dtype;
     tensor->count = (size_t)expected[0] * (size_t)(expected[1] ? expected[1] : 1);
     if ((uintptr_t)tensor->data % (safetensors_dtypes[entry->dtype].bits / 8) != 0)
         return fail("%s: %s is not aligned to its elements; save the file again with a current safetensors",
-                    path, name);
+                    path, key.name);
     return NULL;
 }
 
@@ -597,33 +512,25 @@ safetensors_check_tied(const char *path, const Tensor *embed, const Tensor *lm_h
 static inline const char *
 safetensors_bind(Safetensors *s, const char *path, SafetensorsEntry *entries, size_t n, const void *data)
 {
-    char name[SAFETENSORS_TEXT];
     const char *error;
     Tensor lm_head;
 
     if (n > 0)
         qsort(entries, n, sizeof *entries, safetensors_by_name);
-    for (size_t i = 1; i < n; i++)
-        if (safetensors_by_name(&entries[i - 1], &entries[i]) == 0)
-            return fail("%s: two tensors are called %s", path,
-                        safetensors_printable(entries[i].name, entries[i].name_length, name));
-
-    if ((error = safetensors_find(path, entries, n, data, EMBED, 0, &s->embed)) != NULL)
+    if ((error = safetensors_find(path, entries, n, data, EMBED, 0, &s->embed)))
         return error;
     for (int layer = 0; layer < LAYERS; layer++)
         for (int which = 0; which < LAYER_TENSORS; which++)
-            if ((error = safetensors_find(path, entries, n, data, which, layer, &s->layer[layer][which])) !=
-                NULL)
+            if ((error = safetensors_find(path, entries, n, data, which, layer, &s->layer[layer][which])))
                 return error;
-    if ((error = safetensors_find(path, entries, n, data, FINAL_NORM, 0, &s->norm)) != NULL ||
-        (error = safetensors_find(path, entries, n, data, LM_HEAD, 0, &lm_head)) != NULL)
+    if ((error = safetensors_find(path, entries, n, data, FINAL_NORM, 0, &s->norm)) ||
+        (error = safetensors_find(path, entries, n, data, LM_HEAD, 0, &lm_head)))
         return error;
 
     /* A further layer or a bias changes what the model computes; what lies outside "model." does not. */
     for (size_t i = 0; i < n; i++)
-        if (!entries[i].needed && entries[i].name_length > 6 && memcmp(entries[i].name, "model.", 6) == 0)
-            return fail("%s has a further tensor, %s: this is not %s's model", path,
-                        safetensors_printable(entries[i].name, entries[i].name_length, name), MODEL_NAME);
+        if (!entries[i].needed && !strncmp(entries[i].name, "model.", 6))
+            return fail("%s has a further tensor, %s: " SAFETENSORS_OTHER, path, entries[i].name);
     return lm_head.data ? safetensors_check_tied(path, &s->embed, &lm_head) : NULL;
 }
 
@@ -657,28 +564,26 @@ safetensors_parse(Safetensors *s, const char *path, const void *bytes, size_t si
     start = (size_t)header + 8;
     scanner.path = path;
     scanner.error = NULL;
-    scanner.text = scanner.at = (char *)malloc((size_t)header);
-    if (scanner.text == NULL)
-        return fail("%s: out of memory for a header of %llu bytes", path, (unsigned long long)header);
-    memcpy(scanner.text, file + 8, (size_t)header);
+    scanner.text = scanner.at = (const char *)file + 8;
     scanner.end = scanner.text + header;
 
     error = safetensors_scan(&scanner, &entries, &n);
-    for (size_t i = 0; error == NULL && i < n; i++)
+    if (!error)
+        error = safetensors_check_names(path, entries, n);
+    for (size_t i = 0; !error && i < n; i++)
         error = safetensors_check_size(path, &entries[i]);
-    if (error == NULL)
+    if (!error)
         error = safetensors_check_places(path, entries, n, start, size);
-    if (error == NULL)
+    if (!error)
         error = safetensors_bind(s, path, entries, n, file + start);
     free(entries);
-    free(scanner.text);
     return error;
 }
 
 static inline void
 safetensors_close(Safetensors *s)
 {
-    if (s->map != NULL)
+    if (s->map)
         munmap(s->map, s->size);
     memset(s, 0, sizeof *s);
 }
@@ -703,7 +608,7 @@ safetensors_open(Safetensors *s, const char *path)
                         index);
         return fail("cannot open %s: %s", path, strerror(why));
     }
-    if (fstat(fd, &status) != 0)
+    if (fstat(fd, &status))
         error = fail("cannot read %s: %s", path, strerror(errno));
     else if (S_ISDIR(status.st_mode))
         error = fail("%s is a directory, not a file", path);
@@ -711,7 +616,7 @@ safetensors_open(Safetensors *s, const char *path)
         error = fail("%s is not a regular file", path);
     else if (status.st_size == 0)
         error = fail("%s is empty; download it again", path);
-    if (error != NULL) {
+    if (error) {
         close(fd);
         return error;
     }
@@ -725,7 +630,7 @@ safetensors_open(Safetensors *s, const char *path)
                     strerror(errno));
     s->map = map;
     s->size = (size_t)status.st_size;
-    if ((error = safetensors_parse(s, path, s->map, s->size)) != NULL)
+    if ((error = safetensors_parse(s, path, s->map, s->size)))
         safetensors_close(s);
     return error;
 }

@@ -1,24 +1,32 @@
 /* tokenizer.h: text to token ids and back, exactly as Hugging Face does it for Qwen2 and Qwen3.
  *
  * tokenizer.bin, which export.py makes, goes in; then bytes become ids, and ids bytes. Nothing here knows of
- * chat templates or of the model. Text goes through three steps: Unicode normalization (NFC), a split into
- * words, and byte pair encoding of each word. All Unicode data comes from the file. Any bytes are accepted:
- * one that is no part of valid UTF-8 is a symbol of its own and comes back as it was.
+ * chat templates, and of the model only tokenizer_fits() does. Text goes through three steps: Unicode
+ * normalization (NFC), a split into words, and byte pair encoding of each word. All Unicode data comes from
+ * the file. Any bytes are accepted: one that is no part of valid UTF-8 is a symbol of its own and comes back
+ * as it was.
  *
  * tokenizer.bin is a list of 32-bit words, little endian as all machines that this runs on, then text:
  *
- *     "Q6TK" | version | Unicode version, 4 words | rows of each table, 9 words | bytes of text
- *     each table, in the order of enum tokenizer_table, row by row | the bytes of all tokens
+ *     "Q6TK" | version | Unicode version of letters and numbers, 4 words | rows of each table, 9 words |
+ * bytes of text each table, in the order of enum tokenizer_table, row by row | the bytes of all tokens
  */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
+
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* for text.h with -std=c11 */
+#endif
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "config.h"
 #include "fail.h"
+#include "text.h"
 
 /* A growable array of token ids. All zeros is an empty one. */
 typedef struct {
@@ -26,7 +34,7 @@ typedef struct {
     int n, capacity;
 } Tokens;
 
-/* A stretch of text. Added tokens such as <|im_end|> are recognised in it only if control is set. */
+/* A stretch of text. Added tokens such as <|im_end|> are recognized in it only if control is set. */
 typedef struct {
     const char *text; /* (n) bytes, not terminated */
     size_t n;
@@ -49,7 +57,9 @@ enum tokenizer_table {
 enum {
     TOKENIZER_VERSION = 1,
     TOKENIZER_HEADER = 7 + TOKENIZER_TABLES, /* words */
-    TOKENIZER_MAX_FILE = 1 << 28,            /* bytes */
+    TOKENIZER_MAX_FILE = 1 << 26,            /* bytes; that of Qwen3 has 4 million */
+    TOKENIZER_MAX_ADDED = 1024,              /* all are looked for wherever one may start */
+    TOKENIZER_MAX_PROBES = 64,               /* slots to the one of a merge; in Qwen3's 12 at most */
     TOKENIZER_MAX_TEXT = 1 << 26,            /* bytes, so that whatever is counted below fits an int */
     TOKENIZER_CODE_POINTS = 0x110000, /* Unicode's; the invalid byte b becomes code point 0x110000 + b */
     TOKENIZER_SYMBOLS = 0x110000 + 256
@@ -137,25 +147,36 @@ tokenizer_control(const Tokenizer *t, const char *text)
     return -1;
 }
 
-/* Whether every id is a row of a model's embedding table. */
+/* Whether these are the tokens of the model that this program is for. */
 static inline const char *
-tokenizer_fits(const Tokenizer *t, int vocab)
+tokenizer_fits(const Tokenizer *t)
 {
-    if (t->rows[TOKENIZER_TOKENS] > (uint32_t)vocab)
-        return fail("tokenizer.bin has %u tokens, the model has %d rows (VOCAB in config.h): they do not "
-                    "belong together",
-                    (unsigned)t->rows[TOKENIZER_TOKENS], vocab);
-    return NULL;
+    uint32_t tokens = t->rows[TOKENIZER_TOKENS];
+    int im_end = tokenizer_control(t, "<|im_end|>");
+
+    if (tokens >= TOKENS && tokens <= VOCAB && im_end == IM_END_ID)
+        return NULL;
+    return fail("tokenizer.bin is not of " MODEL_NAME "'s model: it has %u tokens (%d to %d) and <|im_end|> "
+                "is %d (%d); run export.py on the files of this model, or is it " OTHER_NAME "'s?",
+                (unsigned)tokens, TOKENS, VOCAB, im_end, IM_END_ID);
 }
 
 /* ---- loading ---- */
+
+/* The slot where the search for a pair of ids begins. */
+static inline uint32_t
+tokenizer_hash(const Tokenizer *t, uint32_t left, uint32_t right)
+{
+    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
+
+    return (uint32_t)(hash >> 32) & (t->slots - 1);
+}
 
 /* The slot of a pair of ids: the one that holds it, or the empty one where it would go. */
 static inline uint32_t
 tokenizer_slot(const Tokenizer *t, uint32_t left, uint32_t right)
 {
-    uint64_t hash = ((uint64_t)left << 32 | right) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
-    uint32_t slot = (uint32_t)(hash >> 32) & (t->slots - 1);
+    uint32_t slot = tokenizer_hash(t, left, right);
 
     while (t->slot[slot]) {
         const uint32_t *merge = tokenizer_row(t, TOKENIZER_MERGES, t->slot[slot] - 1);
@@ -179,10 +200,17 @@ tokenizer_load_tokens(Tokenizer *t, uint32_t text_size, const char *path)
         if (end[id] < (id ? end[id - 1] : 0) || end[id] > text_size)
             return fail("%s: token %u has no valid place in the text: run export.py again", path,
                         (unsigned)id);
+    if (t->rows[TOKENIZER_ADDED] > TOKENIZER_MAX_ADDED)
+        return fail("%s: %u added tokens, the limit is %d: run export.py again", path,
+                    (unsigned)t->rows[TOKENIZER_ADDED], TOKENIZER_MAX_ADDED);
     for (uint32_t i = 0; i < t->rows[TOKENIZER_ADDED]; i++) {
         const char *bytes;
         int n;
 
+        for (uint32_t j = 0; j < i; j++)
+            if (added[j] == added[i])
+                return fail("%s: added token %u appears twice: run export.py again", path,
+                            (unsigned)added[i]);
         if (added[i] >= tokens)
             return fail("%s: added token %u of %u tokens: run export.py again", path, (unsigned)added[i],
                         (unsigned)tokens);
@@ -236,7 +264,10 @@ tokenizer_load_merges(Tokenizer *t, const char *path)
                         (unsigned)rank, (unsigned)merge[2], (unsigned)merge[0], (unsigned)merge[1]);
         slot = tokenizer_slot(t, merge[0], merge[1]);
         if (t->slot[slot])
-            return fail("%s: merge %u stands there twice: run export.py again", path, (unsigned)rank);
+            return fail("%s: merge %u appears twice: run export.py again", path, (unsigned)rank);
+        if (((slot - tokenizer_hash(t, merge[0], merge[1])) & (t->slots - 1)) >= TOKENIZER_MAX_PROBES)
+            return fail("%s: too many merges share a place in the hash table, up to %u: run export.py again",
+                        path, (unsigned)rank);
         t->slot[slot] = rank + 1;
     }
     return NULL;
@@ -290,7 +321,7 @@ tokenizer_parse(Tokenizer *t, size_t size, const char *path)
     const char *error;
 
     if (size < sizeof header || memcmp(t->file, "Q6TK", 4) != 0)
-        return fail("%s: this is no tokenizer.bin: make one with export.py", path);
+        return fail("%s: this is no tokenizer.bin: run export.py again", path);
     memcpy(header, t->file, sizeof header);
     if (header[1] != TOKENIZER_VERSION)
         return fail("%s: version %u, this program reads version %d: run export.py again", path,
@@ -344,36 +375,19 @@ tokenizer_load(Tokenizer *t, unsigned char *file, size_t size, const char *path)
 static inline const char *
 tokenizer_open(Tokenizer *t, const char *path)
 {
-    FILE *stream = fopen(path, "rb");
-    unsigned char *file = NULL;
-    size_t size = 0, capacity = 0;
-    const char *error = NULL;
+    Text file;
+    const char *error;
 
     memset(t, 0, sizeof *t);
-    if (!stream)
-        return fail("%s: %s: export.py makes this file", path, strerror(errno));
-    while (!error && !feof(stream)) {
-        if (size == capacity) {
-            unsigned char *grown;
-
-            capacity = capacity ? 2 * capacity : 1 << 20;
-            grown = capacity <= TOKENIZER_MAX_FILE ? (unsigned char *)realloc(file, capacity) : NULL;
-            if (!grown) {
-                error = fail("%s: too large for a tokenizer.bin", path);
-                break;
-            }
-            file = grown;
-        }
-        size += fread(file + size, 1, capacity - size, stream);
-        if (ferror(stream))
-            error = fail("%s: %s", path, strerror(errno));
-    }
-    fclose(stream);
+    memset(&file, 0, sizeof file);
+    error = text_read(&file, path, TOKENIZER_MAX_FILE);
     if (error) {
-        free(file);
+        text_free(&file);
+        if (access(path, F_OK) && errno == ENOENT)
+            return fail("%s: %s: export.py makes this file", path, strerror(ENOENT));
         return error;
     }
-    return tokenizer_load(t, file, size, path);
+    return tokenizer_load(t, (unsigned char *)file.text, file.n, path);
 }
 
 /* ---- normalization: Unicode Standard Annex 15, form C ---- */
@@ -807,7 +821,7 @@ tokenizer_added(const Tokenizer *t, const unsigned char *text, size_t n, int *id
 }
 
 /* Appends the ids of pieces[0..n), taken as one text: words may reach across pieces. An added token is
- * recognised where it lies within one piece that has control set; the text before it and after it are
+ * recognized where it lies within one piece that has control set; the text before it and after it are
  * encoded each on its own, as Hugging Face does. After an error, out is as it was. */
 static inline const char *
 tokenizer_encode(const Tokenizer *t, const Piece *pieces, int n, Tokens *out)

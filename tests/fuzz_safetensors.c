@@ -7,6 +7,7 @@
  * are small enough to be found. corpus/safetensors holds such files and what fuzzing made of them. */
 #define CONFIG_H
 #define MODEL_NAME "few-bytes"
+#define OTHER_NAME "other"
 enum {
     LAYERS = 1,
     HIDDEN = 2,
@@ -53,7 +54,7 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     memcpy(file, input, size);
     memset(&s, 0, sizeof s);
     error = safetensors_parse(&s, "file", file, size);
-    if (error == NULL) {
+    if (!error) {
         check_tensor(&s.embed, VOCAB * HIDDEN, file, size);
         check_tensor(&s.norm, HIDDEN, file, size);
         for (int i = 0; i < LAYER_TENSORS; i++)

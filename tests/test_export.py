@@ -9,12 +9,13 @@ import functools
 import io
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import unicodedata
-import unittest
+import threading
+import unittest.mock
 
 import fixture
 
@@ -110,7 +111,7 @@ class Export(unittest.TestCase):
                 [sys.executable, EXPORT, model, "-o", output], capture_output=True, text=True
             )
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("for qwen600 (Unicode " + unicodedata.unidata_version + ")", done.stdout)
+            self.assertIn("for qwen600 (Unicode 16.0.0)", done.stdout)
             self.assertEqual(sorted(os.listdir(model)), before)
             self.assertEqual(sorted(os.listdir(output)), TEMPLATES + ["tokenizer.bin"])
 
@@ -137,7 +138,7 @@ class Export(unittest.TestCase):
                 data = file.read()
             header = struct.unpack_from("<4sI16s10I", data)
             self.assertEqual(header[:2], (b"Q6TK", 1))
-            self.assertEqual(header[2].rstrip(b"\0").decode(), unicodedata.unidata_version)
+            self.assertEqual(header[2].rstrip(b"\0"), b"16.0.0")
             self.assertEqual(header[3:6], (151669, 151387, 26))
             columns = (1, 3, 1, 2, 2, 2, 3, 5, 3)
             words = sum(rows * width for rows, width in zip(header[3:12], columns))
@@ -301,7 +302,7 @@ class Export(unittest.TestCase):
             (merge(["a", 1]), ["is no pair"]),
             (merge(7), ["is no pair"]),
             (merge(["a", "c"]), ["has a part or a result that is not in the vocabulary"]),
-            (merge(["a", "b"]), ["merge 2", "stands there twice"]),
+            (merge(["a", "b"]), ["merge 2", "appears twice"]),
             (without("added_tokens"), ["added_tokens is missing"]),
             (has(added_tokens=[]), ["no added token <|endoftext|>"]),
             (lambda t: t["added_tokens"].pop(), ["no added token </think>"]),
@@ -309,8 +310,8 @@ class Export(unittest.TestCase):
             (added(id=None), ["an added token without a text or an id"]),
             (added(content=None), ["an added token without a text or an id"]),
             (added(content=""), ["is too short"]),
-            (added(content="<think>"), ["stands there twice"]),
-            (added(id=259), ["stands there twice"]),
+            (added(content="<think>"), ["appears twice"]),
+            (added(id=259), ["appears twice"]),
             (added(lstrip=True), ["<|endoftext|>", "lstrip is true"]),
             (added(rstrip=True), ["rstrip is true"]),
             (added(single_word=True), ["single_word is true"]),
@@ -328,6 +329,39 @@ class Export(unittest.TestCase):
         model = Model()
         model.tokenizer_config["added_tokens_decoder"] = {"999": {"content": "<|new|>"}}
         self.refuses(model, 'tokenizer_config.json: added token 999, "<|new|>", is not in tokenizer.json')
+        for decoder in ([1], 7, "x", True):
+            model = Model()
+            model.tokenizer_config["added_tokens_decoder"] = decoder
+            self.refuses(model, "tokenizer_config.json: added_tokens_decoder is no object")
+        for number, token in [
+            ("9" * 5000, {"content": "<|new|>"}),
+            ("-1", {}),
+            ("258", 7),
+            ("\u0662", {"content": "x"}),
+        ]:
+            model = Model()
+            model.tokenizer_config["added_tokens_decoder"] = {number: token}
+            self.refuses(model, "tokenizer_config.json: added token", "is not in tokenizer.json")
+        model = Model()
+        nested = "[" * 990 + "]" * 990
+        model.files["tokenizer.json"] = (
+            json.dumps({**model.tokenizer, "normalizer": 0})
+            .replace('"normalizer": 0', '"normalizer": ' + nested)
+            .encode()
+        )
+        status, out, err, written = model.export()
+        self.assertEqual((status, out, written, err.count("\n")), (1, "", {}, 1), err)
+        self.assertRegex(
+            err, "nested too deeply|normalizer|recursion"
+        )  # how deep Python goes depends on its version
+        model = Model()
+        model.config = TINY_CONFIG
+        model.tokenizer["model"]["vocab"]["abab"] = (1 << 24) - 1
+        self.refuses(model, "16777215")
+        model = Model()
+        model.config = TINY_CONFIG
+        model.tokenizer["model"]["vocab"]["abab"] = (1 << 20) - 1
+        self.refuses(model, "tokenizer.json has 1048576 ids, config.json's vocab_size is only 2048")
         model = Model()
         model.config = TINY_CONFIG
         model.tokenizer["model"]["vocab"]["abab"] = 2048
@@ -342,6 +376,18 @@ class Export(unittest.TestCase):
                 ["the chat template fails: TemplateError: no system role"],
             ),
             ("{{ 1 / 0 }}", ["ZeroDivisionError"]),
+            (
+                "{{ raise_exception('\x1b]0;x\x07\x9b\ud800\u202e') }}",
+                [r"TemplateError: \x1b]0;x\x07\x9b\ud800\u202e"],
+            ),
+            (
+                "{% for i in range(9999) %}{{ 'a' * 9999 }}{% endfor %}",
+                ["the chat template renders more than 1048576 characters"],
+            ),
+            (
+                "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+                ["the chat template takes more than 1 seconds"],
+            ),
             ("{{ ().__class__.__bases__ }}", ["SecurityError"]),
             ("hello", ["does not give back texts as they are"]),
             ("%s" + good, ["does not give back texts as they are"]),
@@ -358,7 +404,7 @@ class Export(unittest.TestCase):
         ]:
             model = Model()
             model.tokenizer_config["chat_template"] = template
-            with self.subTest(template=template[:40]):
+            with self.subTest(template=template[:40]), unittest.mock.patch.object(export, "MOST_SECONDS", 1):
                 self.refuses(model, *fragments)
         for value in (None, 7, [], [{"name": "other", "template": good}], [7]):
             model = Model()
@@ -384,6 +430,104 @@ class Export(unittest.TestCase):
         model = Model()
         model.files = {"tokenizer.json": None, "tokenizer.json.xz": b"x"}
         self.refuses(model, "tokenizer.json: No such file or directory: unpack it with xz -dk")
+
+    def test_refuses_what_is_no_file(self):
+        for name in ("tokenizer.json", "tokenizer_config.json", "config.json", "chat_template.jinja"):
+            with tempfile.TemporaryDirectory() as directory:
+                fixture.write_model(directory)
+                path = os.path.join(directory, name)
+                if os.path.exists(path):
+                    os.unlink(path)
+                os.mkfifo(path)
+                done = subprocess.run(
+                    [sys.executable, EXPORT, directory], capture_output=True, text=True, timeout=60
+                )
+                self.assertEqual(
+                    (done.returncode, done.stderr), (1, f"export.py: {path}: not a regular file\n")
+                )
+        model = Model()
+        model.files["config.json"] = b" " * (export.MOST_BYTES + 1)
+        self.refuses(model, "config.json: larger than 67108864 bytes")
+
+    def test_writes_all_files_or_none(self):
+        with tempfile.TemporaryDirectory() as directory:
+            fixture.write_model(directory)
+            os.mkdir(os.path.join(directory, "made"))
+            for name in TEMPLATES:
+                with open(os.path.join(directory, "made", name), "w") as file:
+                    file.write("old")
+            os.mkdir(os.path.join(directory, "made", "tokenizer.bin"))
+
+            def made(umask=0o022, **options):
+                return subprocess.run(
+                    [sys.executable, EXPORT, directory, "-o", os.path.join(directory, "made")],
+                    stderr=subprocess.PIPE, text=True,
+                    **{"stdout": subprocess.PIPE, "preexec_fn": lambda: os.umask(umask), **options},
+                )  # fmt: skip
+
+            done = made()
+            line = f"export.py: {directory}/made/tokenizer.bin: a directory stands where a file must be\n"
+            self.assertEqual((done.returncode, done.stderr), (1, line))
+            self.assertEqual(
+                sorted(os.listdir(os.path.join(directory, "made"))), TEMPLATES + ["tokenizer.bin"]
+            )
+            for name in TEMPLATES:
+                with open(os.path.join(directory, "made", name)) as file:
+                    self.assertEqual(file.read(), "old")
+            os.rmdir(os.path.join(directory, "made", "tokenizer.bin"))
+
+            # The disk is full for the third of five files.
+            broken = (
+                "import sys, export, builtins, errno, os\n"
+                "def full(path, mode, *rest, made=[]):\n"
+                "    made.append(path)\n"
+                "    if len(made) == 3: raise OSError(errno.ENOSPC, 'No space left on device', path)\n"
+                "    return open(path, mode, *rest)\n"
+                "read = export.read_model\n"
+                "def read_model(*a):\n"
+                "    found = read(*a)\n"
+                "    export.open = full\n"
+                "    return found\n"
+                "export.read_model = read_model\n"
+                "sys.exit(export.main())"
+            )
+            done = subprocess.run(
+                [sys.executable, "-c", broken, directory, "-o", os.path.join(directory, "made")],
+                capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(EXPORT)},
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertRegex(done.stderr, r"^export.py: .*/made/template_\w+.txt: No space left on device\n$")
+            self.assertEqual(sorted(os.listdir(os.path.join(directory, "made"))), TEMPLATES)
+            with open(os.path.join(directory, "made", TEMPLATES[0])) as file:
+                self.assertEqual(file.read(), "old")
+
+            for umask, mode in ((0o027, 0o640), (0o002, 0o664)):
+                self.assertEqual(made(umask).returncode, 0)
+                for name in (*TEMPLATES, "tokenizer.bin"):
+                    self.assertEqual(os.stat(os.path.join(directory, "made", name)).st_mode & 0o777, mode)
+            self.assertEqual(
+                sorted(os.listdir(os.path.join(directory, "made"))), TEMPLATES + ["tokenizer.bin"]
+            )
+
+            with open("/dev/full", "w") as full:
+                done = made(stdout=full)
+            line = (
+                "export.py: the files are written, but standard output: [Errno 28] No space left on device\n"
+            )
+            self.assertEqual((done.returncode, done.stderr), (1, line))
+            done = made(stdout=None, preexec_fn=lambda: os.close(1))
+            self.assertEqual((done.returncode, done.stderr), (1, "export.py: standard output is closed\n"))
+
+    def test_ctrl_c_ends_it_with_a_line(self):
+        model = Model()
+        model.tokenizer_config["chat_template"] = (
+            "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+        )
+        timer = threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        status, out, err, written = model.export()
+        timer.join()
+        self.assertEqual((status, out, err, written), (130, "", "export.py: interrupted\n", {}))
 
     def test_exit_status_and_one_line(self):
         def run(*arguments, **options):

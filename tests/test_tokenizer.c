@@ -132,6 +132,24 @@ keeps_bytes_that_are_no_utf8(void)
 
     CHECK(tokenizer_code_point((const unsigned char *)"\xed\xa0\x80", 3, &point) == 1 && point == 0x1100ed);
     CHECK(tokenizer_code_point((const unsigned char *)"\xed\x9f\xbf", 3, &point) == 3 && point == 0xd7ff);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xee\x80\x80", 3, &point) == 3 && point == 0xe000);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xed\xbf\xbf", 3, &point) == 1 && point == 0x1100ed);
+    /* The least and the greatest code point of each length, and the overlong forms just below. */
+    CHECK(tokenizer_code_point((const unsigned char *)"\x7f", 1, &point) == 1 && point == 0x7f);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xc1\xbf", 2, &point) == 1 && point == 0x1100c1);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xc2\x80", 2, &point) == 2 && point == 0x80);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xdf\xbf", 2, &point) == 2 && point == 0x7ff);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xe0\x9f\xbf", 3, &point) == 1 && point == 0x1100e0);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xe0\xa0\x80", 3, &point) == 3 && point == 0x800);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xef\xbf\xbf", 3, &point) == 3 && point == 0xffff);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xf0\x8f\xbf\xbf", 4, &point) == 1 &&
+          point == 0x1100f0);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xf0\x90\x80\x80", 4, &point) == 4 &&
+          point == 0x10000);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xf4\x8f\xbf\xbf", 4, &point) == 4 &&
+          point == 0x10ffff);
+    CHECK(tokenizer_code_point((const unsigned char *)"\xf4\x90\x80\x80", 4, &point) == 1 &&
+          point == 0x1100f4);
     ENCODES("a\0b", "a\0b", 'a', 0, 'b');
     ENCODES("\x80", "\x80", 0x80);
     ENCODES("a\xc3", "a\xc3", 'a', 0xc3);
@@ -189,10 +207,43 @@ knows_its_tokens(void)
     CHECK(tokenizer_bytes(&t, -1, &n) != NULL && n == 0);
     CHECK(tokenizer_control(&t, "<|im_end|>") == IM_END);
     CHECK(tokenizer_control(&t, "<think>") == THINK);
+    for (uint32_t i = 0; i < sizeof handmade_added / sizeof *handmade_added; i++)
+        CHECK(tokenizer_control(&t, handmade_text[handmade_added[i] - 256]) == (int)handmade_added[i]);
     CHECK(tokenizer_control(&t, "abc") == -1);
     CHECK(tokenizer_control(&t, "") == -1);
-    CHECK(tokenizer_fits(&t, HANDMADE_TOKENS) == NULL);
-    CHECK(strstr(tokenizer_fits(&t, HANDMADE_TOKENS - 1), "267 tokens, the model has 266 rows"));
+}
+
+/* The line of tokenizer_fits() for a tokenizer of so many tokens, where <|im_end|> is this one; "" if it
+ * fits. */
+static const char *
+fits(uint32_t tokens, uint32_t im_end)
+{
+    static uint32_t ends[VOCAB + 1];
+    Tokenizer other;
+    const char *error;
+
+    for (uint32_t id = 0; id < tokens; id++)
+        ends[id] = id < im_end ? 0 : 10;
+    memset(&other, 0, sizeof other);
+    other.rows[TOKENIZER_TOKENS] = tokens;
+    other.rows[TOKENIZER_ADDED] = 1;
+    other.table[TOKENIZER_TOKENS] = ends;
+    other.table[TOKENIZER_ADDED] = &im_end;
+    other.text = (const unsigned char *)"<|im_end|>";
+    error = tokenizer_fits(&other);
+    return error ? error : "";
+}
+
+static void
+fits_only_the_model_of_this_program(void)
+{
+    CHECK(strcmp(fits(TOKENS, IM_END_ID), "") == 0);
+    CHECK(strcmp(fits(VOCAB, IM_END_ID), "") == 0);
+    CHECK(strstr(fits(TOKENS - 1, IM_END_ID), "it has 151668 tokens (151669 to 151936)"));
+    CHECK(strstr(fits(VOCAB + 1, IM_END_ID), "it has 151937 tokens (151669 to 151936)"));
+    CHECK(strstr(fits(TOKENS, IM_END_ID - 1), "<|im_end|> is 151644 (151645)"));
+    CHECK(strstr(fits(2048, 2045), "is not of qwen600's model: it has 2048 tokens"));
+    CHECK(strstr(fits(2048, 2045), "run export.py on the files of this model, or is it qwen600-tiny's?"));
 }
 
 /* The line that loading gives once the words at this offset are set to words[0..n); "" if it loads. */
@@ -236,12 +287,14 @@ refuses_what_is_no_tokenizer(void)
                  "token 266 has no valid place"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 12 * 4 + 8, AAAA),
                  "merge 4: token 261 is not 97 and 97 joined"));
-    CHECK(strstr(broken_row(table[TOKENIZER_MERGES] + 12, handmade_merges, 3), "merge 1 stands there twice"));
+    CHECK(strstr(broken_row(table[TOKENIZER_MERGES] + 12, handmade_merges, 3), "merge 1 appears twice"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 8, AB), "merge 0: token 256 is not 98 and 99 joined"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 4, 1000), "merge 0 names token 1000 of 267"));
     CHECK(strstr(broken(table[TOKENIZER_MERGES] + 4, EMPTY), "merge 0: token 258 is not 98 and 262 joined"));
     CHECK(strstr(broken(table[TOKENIZER_ADDED], 267), "added token 267 of 267"));
     CHECK(strstr(broken(table[TOKENIZER_ADDED], EMPTY), "added token 262 has no text"));
+    CHECK(strstr(broken(table[TOKENIZER_ADDED] + 4, IM_END), "added token 263 appears twice"));
+    CHECK(strstr(broken(table[TOKENIZER_ADDED] + 12, IM_END_OF), "added token 264 appears twice"));
     CHECK(strstr(broken(table[TOKENIZER_LETTERS], 'b' << 16), "is none"));
     CHECK(strstr(broken(table[TOKENIZER_LETTERS] + 4, 'a'), "out of order"));
     CHECK(strstr(broken(table[TOKENIZER_LETTERS] + 4, 'A' - 1), "out of order"));
@@ -267,7 +320,12 @@ opens_only_a_good_file(void)
     handmade_tokenizer(file);
     CHECK(strstr(tokenizer_open(&other, "no/such/file"),
                  "no/such/file: No such file or directory: export.py makes this file"));
-    CHECK(strstr(tokenizer_open(&other, "."), "Is a directory"));
+    CHECK(strstr(tokenizer_open(&other, "."), "not a regular file"));
+    CHECK(strstr(tokenizer_open(&other, "/dev/zero"), "/dev/zero: not a regular file"));
+    CHECK(mkfifo(path, 0600) == 0);
+    CHECK(
+        strstr(tokenizer_open(&other, path), "test_tokenizer.bin: not a regular file")); /* and no waiting */
+    remove(path);
     stream = fopen(path, "wb");
     CHECK(stream && fclose(stream) == 0);
     CHECK(strstr(tokenizer_open(&other, path), "test_tokenizer.bin: this is no tokenizer.bin"));
@@ -277,8 +335,77 @@ opens_only_a_good_file(void)
     CHECK(tokenizer_open(&other, path) == NULL);
     CHECK(tokenizer_control(&other, "<think>") == THINK);
     tokenizer_close(&other);
+    if (chmod(path, 0) == 0 && (geteuid() != 0 || seteuid(65534) == 0)) { /* root may read anything */
+        const char *error = tokenizer_open(&other, path);
+
+        CHECK(error && !strcmp(error, "test_tokenizer.bin: Permission denied"));
+        if (getuid() == 0)
+            CHECK(seteuid(0) == 0);
+    }
+    CHECK(truncate(path, (off_t)TOKENIZER_MAX_FILE + 1) == 0 && chmod(path, 0600) == 0);
+    CHECK(strstr(tokenizer_open(&other, path), "test_tokenizer.bin: larger than 67108864 bytes"));
     remove(path);
     free(file);
+}
+
+enum { MANY = 2000 };
+
+/* What loading says of a file of the 256 bytes, then MANY tokens a, then aa, with these merges and added
+ * tokens;
+ * "" if it loads. */
+static const char *
+load(const uint32_t (*merges)[3], uint32_t n, const uint32_t *added, uint32_t m)
+{
+    static const uint32_t spaces[] = {9, 13, ' ', ' '};
+    uint32_t header[TOKENIZER_HEADER] = {
+        0x4b543651, TOKENIZER_VERSION, 0, 0, 0, 0, 256 + MANY + 1, n, m, 0, 0, 2};
+    uint32_t ends[256 + MANY + 1];
+    char text[256 + MANY + 2];
+    const char *error;
+    Text file;
+    Tokenizer other;
+
+    for (uint32_t id = 0; id < header[6]; id++) {
+        ends[id] = id + 1 + (id == 256 + MANY);
+        text[id] = (char)(id < 256 ? id : 'a');
+    }
+    text[256 + MANY + 1] = 'a';
+    header[TOKENIZER_HEADER - 1] = sizeof text;
+    memset(&file, 0, sizeof file);
+    CHECK(!text_append(&file, (const char *)header, sizeof header));
+    CHECK(!text_append(&file, (const char *)ends, sizeof ends));
+    CHECK(!text_append(&file, (const char *)merges, n * sizeof *merges));
+    CHECK(!text_append(&file, (const char *)added, 4 * m));
+    CHECK(!text_append(&file, (const char *)spaces, sizeof spaces));
+    CHECK(!text_append(&file, text, sizeof text));
+    error = tokenizer_load(&other, (unsigned char *)file.text, file.n, "file");
+    tokenizer_close(&other);
+    return error ? error : "";
+}
+
+static void
+refuses_what_would_take_for_ever(void)
+{
+    static uint32_t added[TOKENIZER_MAX_ADDED + 1], merges[TOKENIZER_MAX_PROBES + 1][3];
+    uint32_t n = 0;
+    Tokenizer empty;
+
+    for (uint32_t i = 0; i <= TOKENIZER_MAX_ADDED; i++)
+        added[i] = 256 + i;
+    CHECK(!strcmp(load(merges, 0, added, TOKENIZER_MAX_ADDED), ""));
+    CHECK(strstr(load(merges, 0, added, TOKENIZER_MAX_ADDED + 1), "1025 added tokens, the limit is 1024"));
+
+    empty.slots = 256; /* as many as loading makes for this many merges */
+    for (uint32_t left = 256; left < 256 + MANY; left++)
+        for (uint32_t right = 256; right < 256 + MANY && n <= TOKENIZER_MAX_PROBES; right++)
+            if (tokenizer_hash(&empty, left, right) == 7) {
+                merges[n][0] = left;
+                merges[n][1] = right;
+                merges[n++][2] = 256 + MANY;
+            }
+    CHECK(n == TOKENIZER_MAX_PROBES + 1);
+    CHECK(!strcmp(load(merges, n - 1, added, 0), ""));
+    CHECK(strstr(load(merges, n, added, 0), "too many merges share a place in the hash table, up to 64"));
 }
 
 static void
@@ -341,8 +468,10 @@ main(void)
     keeps_bytes_that_are_no_utf8();
     finds_added_tokens_only_in_control_pieces();
     knows_its_tokens();
+    fits_only_the_model_of_this_program();
     encodes_long_words();
     refuses_what_is_no_tokenizer();
+    refuses_what_would_take_for_ever();
     refuses_every_shorter_or_longer_file();
     opens_only_a_good_file();
     tokenizer_close(&t);

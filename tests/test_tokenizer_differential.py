@@ -3,8 +3,9 @@
 
 Needs the Python package tokenizers; without it the test is skipped (exit status 77). The strings are random
 but always the same: the seed is fixed. They are made of the code points that this Python's Unicode tables
-assign, since those are the tables in tokenizer.bin, and weighted towards what the tokenizer treats in a
-special way: marks, Hangul, apostrophes, digits of all scripts, white space, line ends, control tokens.
+assign and of those that are newer, and weighted towards what the tokenizer treats in a special way: marks,
+Hangul, apostrophes, digits of all scripts, white space, line ends, control tokens. And of
+every code point, both take the same for letters and for numbers.
 
 usage: test_tokenizer_differential.py [STRINGS]
 """
@@ -24,12 +25,17 @@ SEED = 20240501
 def generators(control):
     """Functions of a random number generator, each giving a short piece of text."""
     assigned = [chr(p) for p in range(0x110000) if unicodedata.category(chr(p)) not in ("Cn", "Cs", "Co")]
+    export = fixture.export
+    newer = "".join(
+        (export.LETTERS_SINCE_12, export.NUMBERS_SINCE_12, export.NEWER_THAN_16, export.NEWER_THAN_9)
+    )
+    newer = [*map(chr, sorted(export.code_points(newer)))]
     marks = [c for c in assigned if unicodedata.combining(c)]
     decomposable = [
         c for c in assigned if unicodedata.decomposition(c) and unicodedata.decomposition(c)[0] != "<"
     ]
     numbers = [c for c in assigned if unicodedata.category(c)[0] == "N"]
-    spaces = [chr(p) for first, last in fixture.export.WHITE_SPACE for p in range(first, last + 1)]
+    spaces = [*map(chr, sorted(fixture.export.code_points(fixture.export.WHITE_SPACE)))]
     # Not white space, though they look like it or str.isspace() says so.
     lookalikes = [*map(chr, range(0x1C, 0x20)), "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\ufeff"]
     # The second halves of compositions, many of them no marks.
@@ -78,6 +84,7 @@ def generators(control):
         (2, of(control, 1)),
         (1, lambda r: r.choice(control)[: r.randint(1, 9)]),
         (2, of(assigned, 1)),
+        (1, of(newer, 3)),
     ]
 
 
@@ -92,6 +99,17 @@ def main():
     reference = tokenizers.Tokenizer.from_str(text.decode())
     control = [token["content"] for token in fixture.parsed()["added_tokens"]]
     weights, makers = zip(*generators(control))
+    export = fixture.export
+    tables = dict(zip("LN", export.unicode_tables()))
+    for letter, rows in tables.items():
+        split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(r"\p{%s}" % letter), "removed")
+        ours = {p for first, last in rows for p in range(first, last + 1)}
+        theirs = {
+            p for p in range(0x110000) if not 0xD800 <= p < 0xE000 and not split.pre_tokenize_str(chr(p))
+        }
+        if ours != theirs:
+            print(f"\\p{{{letter}}} differs at", *map(hex, sorted(ours ^ theirs)[:10]))
+            return 1
     r = random.Random(SEED)
     strings = [
         "".join(maker(r) for maker in r.choices(makers, weights, k=r.randint(1, 8))) for _ in range(wanted)
@@ -105,7 +123,7 @@ def main():
     for s, a, b in wrong[:10]:
         print(f"{ascii(s)}\n  qwen600:    {a}\n  tokenizers: {b}")
     print(f"{len(strings)} strings of {sum(map(len, strings))} code points, {len(wrong)} different")
-    print(f"tokenizers {tokenizers.__version__}, Unicode {unicodedata.unidata_version} in tokenizer.bin")
+    print(f"tokenizers {tokenizers.__version__}, Unicode {unicodedata.unidata_version} in this Python")
     return bool(wrong) or len(ours) != len(strings)
 
 

@@ -4,16 +4,20 @@
 Needs only Python's standard library: export.py makes tokenizer.bin, without the templates. The goldens are
 Hugging Face's (data/golden/README.md)."""
 
+import hashlib
+import json
 import os
 import random
 import subprocess
 import tempfile
+import types
 import unicodedata
 import unittest
 
 import fixture
 
 MEGABYTE = 1 << 20
+SHA256 = "bcca4cef92b35caa73af1bde9d35209b90c2783cd9710dfc8189d9bca3a856a5"  # of tokenizer.bin
 directory = tempfile.TemporaryDirectory()
 
 
@@ -34,7 +38,48 @@ def run(*arguments, text=b""):
     return subprocess.run([program, *arguments], input=text, capture_output=True, timeout=60)
 
 
+class OtherUnicode(types.SimpleNamespace):
+    """unicodedata as it was before, or will be after, the code points that export.py has in its own lists."""
+
+    def __init__(self, newest):
+        e = fixture.export
+        late = e.code_points(e.LETTERS_SINCE_12) | e.code_points(e.NUMBERS_SINCE_12)
+        later = e.code_points(e.NEWER_THAN_16) - late
+        nfc = {p for p in e.code_points(e.NEWER_THAN_9) if not unicodedata.combining(chr(p))}
+        changed = (
+            {**dict.fromkeys(later, "Lo"), **dict.fromkeys(late, "Co")}
+            if newest
+            else dict.fromkeys(late, "Cn")
+        )
+        super().__init__(
+            category=lambda c: changed.get(ord(c)) or unicodedata.category(c),
+            combining=lambda c: 230 if newest and ord(c) in nfc else unicodedata.combining(c),
+            decomposition=lambda c: "1100 1161" if newest and c == "가" else unicodedata.decomposition(c),
+            normalize=unicodedata.normalize,
+        )
+
+
 class Tokenizer(unittest.TestCase):
+    def test_tokenizer_bin_is_the_same_whichever_python_makes_it(self):
+        with open(os.path.join(directory.name, "tokenizer.bin"), "rb") as file:
+            self.assertEqual(hashlib.sha256(file.read()).hexdigest(), SHA256)
+        tiny = os.path.join(os.path.dirname(fixture.TESTS), "models", "tiny")
+        values = []
+        for name in ("tokenizer.json", "tokenizer_config.json"):
+            with open(os.path.join(tiny, name), encoding="utf-8") as file:
+                values.append(json.load(file))
+        with open(os.path.join(tiny, "tokenizer.bin"), "rb") as file:
+            self.assertEqual(file.read(), fixture.export.tokenizer_bin(*values)[0])
+
+    def test_tokenizer_bin_knows_unicode_16_whatever_python_does(self):
+        tables = fixture.export.unicode_tables()
+        for newest in (False, True):
+            fixture.export.unicodedata = OtherUnicode(newest)
+            try:
+                self.assertEqual(fixture.export.unicode_tables(), tables)
+            finally:
+                fixture.export.unicodedata = unicodedata
+
     def test_every_golden_text_has_the_ids_of_hugging_face(self):
         goldens = fixture.golden("tokenizer.jsonl") + fixture.golden("chat.jsonl")
         self.assertGreater(len(goldens), 700)

@@ -5,9 +5,9 @@
  * Reads bytes from standard input and prints their ids, one a line.
  *   -p  recognise control tokens such as <|im_end|> too
  *   -l  many texts: before each stands its length in bytes, on a line; the ids of each come on one line */
-#include <stdio.h>
-
 #include "../tokenizer.h"
+
+#include <stdio.h>
 
 /* Reads up to limit bytes of standard input (0 = all); *text grows as needed. */
 static const char *

@@ -29,6 +29,7 @@
 #include <time.h>
 
 #include "config.h"
+#include "draft.h"
 #include "engine.h"
 #include "fail.h"
 #include "numbers.h"
@@ -72,6 +73,7 @@ typedef struct {
     int thinking;       /* 1 = the model thinks before it speaks */
     int limit;          /* most tokens in a reply */
     int context;        /* positions in the KV cache */
+    int guesses;        /* most tokens guessed ahead, 0..MAX_ROWS - 1 */
     int verbose;        /* 1 = token ids and timings to screen.err */
     Screen screen;
     Sampler sampler;
@@ -88,7 +90,8 @@ typedef struct {
     int n, capacity;
     Tokens ids;            /* the whole sequence of the last turn */
     Tokens cached;         /* what positions 0.. of the KV cache hold */
-    Candidate *candidates; /* (VOCAB) */
+    Candidate *candidates; /* (MAX_ROWS, VOCAB) at most: k of them for each row */
+    Draft draft;           /* has ids, where there are guesses */
 } Chat;
 
 /* The signal handler turns REPLYING into STOPPING; chat_reply looks at it before every step of the engine. */
@@ -194,6 +197,7 @@ chat_close(Chat *c)
     chat_drop(c, c->n);
     free(c->turns);
     free(c->candidates);
+    draft_close(&c->draft);
     tokens_free(&c->ids);
     tokens_free(&c->cached);
     for (int i = 0; i < 4; i++)
@@ -646,33 +650,71 @@ chat_print_ids(FILE *file, const char *what, const int *ids, int n)
     fputc('\n', file);
 }
 
+/* One pass of the engine: the last token of ids, then up to `most` guesses at what follows it, none where the
+ * sampler wants all logits or the reply would end there. rows[0..*n) are what it ran, c->candidates (*n, k)
+ * what may come after each. */
+static inline const char *
+chat_pass(Chat *c, int k, int most, int *rows, int *n)
+{
+    int guesses = k == 0 ? 0 : most < c->guesses ? most : c->guesses;
+    double start = seconds_now();
+
+    rows[0] = c->ids.id[c->ids.n - 1];
+    guesses = draft_guess(&c->draft, rows + 1, guesses);
+    for (*n = 1; *n <= guesses && rows[*n] != c->end[0] && rows[*n] != c->end[1];)
+        ++*n;
+    const char *error = c->engine->decode(c->model, rows, *n, c->cached.n, k, c->candidates);
+    if (c->guesses > 0)
+        draft_took(&c->draft, *n, seconds_now() - start);
+    return error;
+}
+
 /* Runs the model from the sequence of chat_say to the end of its reply, which is printed as it comes and kept
  * in the history, until a token ends it, or -n, the end of the context, or Ctrl-C does. ids then holds the
- * tokens of the reply too. */
+ * tokens of the reply too. The rows of a pass are sampled one after the other, as if each had been a pass of
+ * its own, up to the first token that is not as guessed. */
 static inline const char *
 chat_reply(Chat *c)
 {
     Turn *turn = &c->turns[c->n - 1];
     int prompt = c->ids.n, reused, made = 0, ended = 0;
+    int rows[MAX_ROWS], n_rows = 0, row = 0, guessed = 0, kept = 0;
     int most = c->context - prompt + 1 < c->limit ? c->context - prompt + 1 : c->limit;
     int k = sampler_wants(&c->sampler);
     double start = seconds_now(), first = start;
-    const char *error;
+    const char *error = NULL;
 
-    if (!c->candidates && !(c->candidates = (Candidate *)malloc(VOCAB * sizeof *c->candidates)))
-        return fail("out of memory for %d candidates", VOCAB);
+    if (!c->candidates &&
+        !(c->candidates = (Candidate *)malloc((size_t)MAX_ROWS * VOCAB * sizeof *c->candidates)))
+        return fail("out of memory for %d candidates", MAX_ROWS * VOCAB);
+    if (c->guesses > 0) {
+        if (!c->draft.id && (error = draft_open(&c->draft, c->context + 1)))
+            return error;
+        draft_follow(&c->draft, c->ids.id, prompt);
+    }
     if (c->verbose)
         chat_print_ids(c->screen.err, "prompt", c->ids.id, prompt);
     chat_phase = REPLYING;
     error = chat_prefill(c, &reused);
     while (!error && made < most && chat_phase != STOPPING) {
-        int token = c->ids.id[c->ids.n - 1], pos = c->cached.n, n;
-        if ((error = c->engine->decode(c->model, &token, 1, pos, k, c->candidates)) ||
-            (error = tokens_push(&c->cached, token)))
+        int token, n;
+        if (row == n_rows) { /* the first token should not wait for rows that guess what follows it */
+            if ((error = chat_pass(c, k, made > 0 ? most - made - 1 : 0, rows, &n_rows)))
+                break;
+            guessed += n_rows - 1;
+            row = 0;
+        }
+        if ((error = tokens_push(&c->cached, rows[row])))
             break;
-        token = sampler_pick(&c->sampler, c->candidates, k ? k : VOCAB);
+        token = sampler_pick(&c->sampler, c->candidates + (size_t)row * k, k ? k : VOCAB);
         if ((error = tokens_push(&c->ids, token)))
             break;
+        if (c->guesses > 0)
+            draft_add(&c->draft, token);
+        if (++row < n_rows && token == rows[row])
+            kept++;
+        else
+            n_rows = row; /* what comes after it is worth nothing: the next pass overwrites it */
         if (++made == 1)
             first = seconds_now();
         ended = token == c->end[0] || token == c->end[1];
@@ -702,6 +744,8 @@ chat_reply(Chat *c)
         if (made > 1)
             fprintf(c->screen.err, "; %d tokens, %.1f tokens/s, %.2f ms each", made, (made - 1) / seconds,
                     1e3 * seconds / (made - 1));
+        if (c->guesses > 0)
+            fprintf(c->screen.err, "; %d guessed, %d kept", guessed, kept);
         fputc('\n', c->screen.err);
     }
     return NULL;

@@ -50,7 +50,8 @@ enum {
      * GPU. At 2,048 (75 MB) each matrix product of the real shape still fills the largest card. */
     PREFILL_CHUNK = 2048,
 
-    DEFAULT_TOP_K = 20 /* -k */
+    DEFAULT_TOP_K = 20, /* -k */
+    DEFAULT_GUESS = 7   /* -g */
 };
 #define DEFAULT_TEMPERATURE 0.6f /* -t */
 #define DEFAULT_TOP_P 0.95f      /* -p */

@@ -39,7 +39,7 @@ typedef struct {
     const char *device; /* "gpu", "cpu" or NULL: choose */
     const char *prompt; /* -i, or NULL: talk */
     const char *system; /* -y, or NULL */
-    int thinking, limit, context, bench, verbose;
+    int thinking, limit, context, guesses, bench, verbose;
     Sampler sampler;
 } Options;
 
@@ -56,6 +56,7 @@ static const char usage[] =
     "  -n <int>     most tokens in a reply, default: as many as fit\n"
     "  -c <int>     context length, default %d, at most %d\n"
     "  -d <string>  device: gpu, cpu; default: gpu if there is one\n"
+    "  -g <int>     most tokens guessed ahead, 0 to %d; changes the speed, never the reply\n"
     "  -b <int>     1 = benchmark this machine and exit\n"
     "  -v <int>     1 = print token ids and timings to stderr\n"
     "\n"
@@ -119,7 +120,7 @@ parse_arguments(int argc, char **argv)
     memset(&o, 0, sizeof o);
     if (argc < 2) {
         fprintf(stderr, usage, DEFAULT_TOP_K, DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_CONTEXT,
-                MAX_CONTEXT);
+                MAX_CONTEXT, MAX_ROWS - 1);
         exit(WRONG_USAGE);
     }
     if (argv[1][0] == '-')
@@ -128,6 +129,7 @@ parse_arguments(int argc, char **argv)
     o.model_dir = argv[1];
     o.limit = INT_MAX;
     o.context = DEFAULT_CONTEXT;
+    o.guesses = DEFAULT_GUESS;
     o.sampler.temperature = DEFAULT_TEMPERATURE;
     o.sampler.top_k = DEFAULT_TOP_K;
     o.sampler.top_p = DEFAULT_TOP_P;
@@ -136,7 +138,7 @@ parse_arguments(int argc, char **argv)
 
     for (int i = 2; i < argc; i += 2) {
         const char *flag = argv[i], *value = argv[i + 1]; /* argv[argc] is NULL */
-        if (flag[0] != '-' || !flag[1] || flag[2] || !strchr("rsktpiyncdbv", flag[1]))
+        if (flag[0] != '-' || !flag[1] || flag[2] || !strchr("rsktpiyncdgbv", flag[1]))
             die(WRONG_USAGE, "%s: unknown option; without arguments the usage is shown", flag);
         if (!value)
             die(WRONG_USAGE, "%s: needs a value", flag);
@@ -174,6 +176,9 @@ parse_arguments(int argc, char **argv)
             if (strcmp(value, "gpu") && strcmp(value, "cpu"))
                 die(WRONG_USAGE, "-d %s: must be gpu or cpu", value);
             o.device = value;
+            break;
+        case 'g':
+            o.guesses = (int)parse_integer(flag, value, 0, MAX_ROWS - 1);
             break;
         case 'b':
             o.bench = (int)parse_integer(flag, value, 0, 1);
@@ -250,6 +255,7 @@ open_files(Chat *chat, const Options *o)
     chat->thinking = o->thinking;
     chat->limit = o->limit;
     chat->context = o->context;
+    chat->guesses = o->guesses;
     chat->verbose = o->verbose;
     chat->sampler = o->sampler;
     chat->screen.bold = wants_colour(STDOUT_FILENO);

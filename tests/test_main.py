@@ -91,7 +91,7 @@ def test_without_arguments_the_usage_and_the_files_are_shown():
     run = Run()
     assert run.status == 2 and run.out == b""
     assert run.err.startswith("usage: qwen600-tiny <model_dir> [options]\n")
-    for flag in "rsktpiyncdbv":
+    for flag in "rsktpiyncdgbv":
         assert "\n  -%s <" % flag in run.err, flag
     for file in FILES:
         assert file in run.err, file
@@ -108,6 +108,7 @@ def test_wrong_arguments_are_refused_before_anything_is_opened():
         "-n": ["0", "-5", "", "ten", "2147483648"],
         "-c": ["0", "-1", "8193", "999999999999", "", "8k"],
         "-d": ["tpu", "", "GPU"],
+        "-g": ["8", "-1", "", "all"],
         "-b": ["2", "-1", "yes"],
         "-v": ["2", "", "-1"],
         "-i": [""],
@@ -309,9 +310,10 @@ def test_a_prompt_that_cannot_fit_is_refused_with_both_numbers():
 
 
 def test_verbose_prints_timings_to_stderr():
-    run = chat("-i", "Hi", "-n", "3", "-t", "0", "-v", "1", model=random_model())
-    assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
-                     r"[\d.]+ ms each$", run.err, re.M), run.err
+    for guesses, end in ("0", ""), ("7", r"; \d guessed, \d kept"):
+        run = chat("-i", "Hi", "-n", "3", "-t", "0", "-v", "1", "-g", guesses, model=random_model())
+        assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
+                         r"[\d.]+ ms each" + end + "$", run.err, re.M), run.err
     assert run.out == chat("-i", "Hi", "-n", "3", "-t", "0", model=random_model()).out
 
 

@@ -54,7 +54,7 @@ draft_open(Draft *d, int capacity)
     memset(d->latest, -1, hashes * sizeof *d->latest);
     d->capacity = capacity;
     for (int length = 1; length <= DRAFT_LONGEST; length++)
-        d->right[length] = length / (length + 4.0);
+        d->right[length] = (length - 1) / (length + 3.0); /* until it is known better */
     d->row = DRAFT_ROW;
     return NULL;
 }
@@ -111,8 +111,8 @@ draft_follow(Draft *d, const int *ids, int n)
         d->n--;
         *draft_latest(d, d->id[d->n]) = d->before[d->n];
     }
-    while (d->n < n)
-        draft_push(d, ids[d->n]);
+    for (int i = common; i < n; i++)
+        draft_push(d, ids[i]);
     draft_search(d);
 }
 

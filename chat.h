@@ -650,9 +650,9 @@ chat_print_ids(FILE *file, const char *what, const int *ids, int n)
     fputc('\n', file);
 }
 
-/* One pass of the engine: the last token of ids, then up to `most` guesses at what follows it, none where the
- * sampler wants all logits or the reply would end there. rows[0..*n) are what it ran, c->candidates (*n, k)
- * what may come after each. */
+/* One pass of the engine: the last token of ids, and up to `most` guesses at what follows it, but none at
+ * what follows the end of the reply. rows[0..*n) are what it ran, c->candidates (*n, k) what may come after
+ * each. Where k is 0, which means all logits, an engine takes one row. */
 static inline const char *
 chat_pass(Chat *c, int k, int most, int *rows, int *n)
 {

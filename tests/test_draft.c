@@ -250,7 +250,7 @@ test_what_a_row_costs_is_learned(void)
     draft_close(&d);
 }
 
-/* Seconds for 4,096 tokens, each guessed at, behind n others: the best of five times. */
+/* Seconds for 4,096 tokens, each guessed at, behind n others: the best of three times. */
 static double
 seconds_after(const int *ids, int n)
 {
@@ -258,7 +258,7 @@ seconds_after(const int *ids, int n)
     int guess[MOST];
     double best = 1e9;
 
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 3; round++) {
         Draft d = opened(n + TOKENS);
         draft_follow(&d, ids, n);
         d.row = 0;
@@ -471,7 +471,7 @@ test_replies_are_the_same_with_and_without_guesses(void)
 {
     int guessed = 0, ended = 0, cut = 0, interrupted = 0;
 
-    for (uint64_t seed = 0; seed < 300; seed++) {
+    for (uint64_t seed = 0; seed < 200; seed++) {
         Trace plain = conversation(seed, 0);
         CHECK(plain.guessed == 0);
         ended += strstr(plain.text, " 257\ncached") || strstr(plain.text, " 258\ncached");
@@ -485,7 +485,7 @@ test_replies_are_the_same_with_and_without_guesses(void)
         }
         free(plain.text);
     }
-    CHECK(guessed > 100000 && ended > 30 && cut > 30 && interrupted > 30);
+    CHECK(guessed > 50000 && ended > 30 && cut > 30 && interrupted > 30);
 }
 
 /* A greedy reply that repeats itself, with so many guesses, stopped during this pass or not (0). */

@@ -20,6 +20,7 @@ static const char *interrupting_bytes(const Tokenizer *t, int id, int *n);
 #undef tokenizer_bytes
 #include "test.h"
 
+#include <time.h>
 #include <unistd.h>
 
 static const char *

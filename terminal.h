@@ -122,7 +122,22 @@ terminal_on_death(int number)
     raise(number); /* its handler is the default one again */
 }
 
-/* Ctrl-Z: stops with the terminal as it was found. terminal_on_continue takes it again. */
+/* After a stop, whoever had the terminal meanwhile. */
+static inline void
+terminal_on_continue(int number)
+{
+    int saved = errno;
+
+    (void)number;
+    if (terminal.wanted != MODE_FOUND && tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+        terminal.set = MODE_FOUND;
+        terminal_set(terminal.wanted);
+        terminal.resumed = 1;
+    }
+    errno = saved;
+}
+
+/* Ctrl-Z: stops with the terminal as it was found. */
 static inline void
 terminal_on_stop(int number)
 {
@@ -137,23 +152,10 @@ terminal_on_stop(int number)
     raise(number);
     sigemptyset(&mask);
     sigaddset(&mask, number);
-    sigprocmask(SIG_UNBLOCK, &mask, NULL); /* here it stops */
+    sigprocmask(SIG_UNBLOCK, &mask, NULL); /* here it stops, unless nobody could make it go on */
     sigaction(number, &ours, NULL);
     errno = saved;
-}
-
-static inline void
-terminal_on_continue(int number)
-{
-    int saved = errno;
-
-    (void)number;
-    if (terminal.wanted != MODE_FOUND && tcgetpgrp(STDIN_FILENO) == getpgrp()) {
-        terminal.set = MODE_FOUND; /* whoever stopped us may have seen to the terminal */
-        terminal_set(terminal.wanted);
-        terminal.resumed = 1;
-    }
-    errno = saved;
+    terminal_on_continue(number);
 }
 
 static inline void
@@ -586,9 +588,8 @@ terminal_edit(Terminal *t, const char *prompt)
     terminal_set(MODE_EDIT);
     terminal.resized = terminal.resumed = 0;
     terminal_measure(t);
+    terminal_draw(t);
     while (!t->error) {
-        if (t->next == t->filled)
-            terminal_draw(t);
         key = terminal_key(t);
         switch (key) {
         case KEY_NONE:
@@ -670,6 +671,9 @@ terminal_edit(Terminal *t, const char *prompt)
             if (t->recalled < t->n)
                 terminal_recall(t, t->recalled + 1);
             break;
+        case 'Z' & CTRL:
+            kill(0, SIGTSTP); /* as the terminal would do */
+            break;
         case 'L' & CTRL:
             screen_put(stderr, "\x1b[H\x1b[2J", 7);
             t->row = 0;
@@ -684,6 +688,8 @@ terminal_edit(Terminal *t, const char *prompt)
                 terminal_insert(t, &byte, 1);
             }
         }
+        if (!t->error && t->next == t->filled)
+            terminal_draw(t);
     }
 done:
     terminal.wanted = MODE_REPLY;
@@ -826,7 +832,7 @@ terminal_block(Terminal *t, Text *text, int *stop)
             break;
     }
     text->n -= quotes;
-    if (text->n == start && start > 0)
+    if (text->n > 0 && text->text[text->n - 1] == '\n')
         text->n--; /* there was nothing else on the line of the quotes: it is no part of the text */
     return NULL;
 }
@@ -919,7 +925,8 @@ terminal_open(Terminal *t, FILE *in)
         m->c_cc[VMIN] = 1;
         m->c_cc[VTIME] = 0;
     }
-    terminal.modes[MODE_EDIT].c_cc[VINTR] = _POSIX_VDISABLE; /* there Ctrl-C is a key */
+    /* While a line is edited these two are keys. */
+    terminal.modes[MODE_EDIT].c_cc[VINTR] = terminal.modes[MODE_EDIT].c_cc[VSUSP] = _POSIX_VDISABLE;
     atexit(terminal_restore);
     terminal_catch();
 }

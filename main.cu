@@ -272,7 +272,7 @@ hold_descriptors(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
-            exit(FAILED);
+            die(FAILED, "/dev/null: %s", strerror(errno));
 }
 
 /* Tokenizer and templates; and the weights, for a moment, so that a broken file is reported before a missing
@@ -327,6 +327,14 @@ choose_engine(const char *device)
 }
 
 /* ---- talking ---- */
+
+static void
+warn_of_greed(Chat *chat)
+{
+    if (chat->thinking && sampler_wants(&chat->sampler) == 1)
+        screen_note(&chat->screen,
+                    "(greedy thinking may go round in circles; the model card advises -t 0.6)");
+}
 
 /* Answers a turn. Returns an exit status: FAILED if the turn was refused, INTERRUPTED after a Ctrl-C. */
 static int
@@ -387,6 +395,7 @@ command(Chat *chat, Input input, const Text *text)
     case INPUT_THINK:
         chat->thinking = !chat->thinking;
         screen_note(&chat->screen, "(%s)", chat->thinking ? "thinking" : "not thinking");
+        warn_of_greed(chat);
         break;
     case INPUT_HELP:
         screen_put(stderr, help, strlen(help));
@@ -451,8 +460,7 @@ main(int argc, char **argv)
     chat.engine = choose_engine(o.device);
     if ((error = chat.engine->open(&chat.model, o.model_dir, options)))
         die(FAILED, "%s", error);
-    if (o.thinking && sampler_wants(&o.sampler) == 1)
-        fprintf(stderr, "(greedy thinking may go round in circles; the model card advises -t 0.6)\n");
+    warn_of_greed(&chat);
     if (o.verbose)
         fprintf(stderr, "seed %lld\n", (long long)o.sampler.state);
     if (o.bench) {

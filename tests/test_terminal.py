@@ -12,6 +12,8 @@ import termios
 import time
 import unicodedata
 
+from random import Random
+
 import fixture
 from test_main import MODEL, PROGRAM, prompt, random_model
 
@@ -397,6 +399,78 @@ def test_the_line_is_drawn_anew_when_the_terminal_is_resized():
     assert screen.text().count("> " + "0123456789" * 3) == 1 and "".join(screen.text()).count("> ") == 1
     screen.type(ctrl("K") + "\x04")
     ends(screen.terminal, 0)
+
+
+def rows_of(text, columns):
+    """What a terminal of so many columns shows of the prompt and this text."""
+    rows, used = [""], 0
+    for character in "> " + text:
+        width = 0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) == "W" else 1
+        if used + width > columns:
+            rows.append("")
+            used = 0
+        rows[-1] += character
+        used += width
+    return [unicodedata.normalize("NFC", row) for row in rows] + ([""] if used == columns else [])
+
+
+def test_any_keys_in_any_order():
+    """A few hundred keys, against a list of characters that does the same."""
+    random = Random(600)
+    screen = edit(columns=20, rows=40)
+    characters, cursor = [], 0
+    for burst in range(40):
+        for _ in range(random.randrange(1, 15)):
+            key = random.choice(["a", "b", " ", "你", "🙂", "e\u0301", "x\u0323\u0301", "word ", LEFT, LEFT, RIGHT, "\x7f", DELETE,
+                                 HOME, END, ctrl("K"), ctrl("U"), ctrl("W"), "more words "])
+            screen.type(key)
+            if key == LEFT:
+                cursor = max(0, cursor - 1)
+            elif key == RIGHT:
+                cursor = min(len(characters), cursor + 1)
+            elif key in (HOME, END):
+                cursor = 0 if key == HOME else len(characters)
+            elif key == "\x7f":
+                del characters[max(0, cursor - 1):cursor]
+                cursor = max(0, cursor - 1)
+            elif key == DELETE:
+                del characters[cursor:cursor + 1]
+            elif key == ctrl("K"):
+                del characters[cursor:]
+            elif key == ctrl("U"):
+                del characters[:cursor]
+                cursor = 0
+            elif key == ctrl("W"):
+                start = cursor
+                while start > 0 and characters[start - 1] == " ":
+                    start -= 1
+                while start > 0 and characters[start - 1] != " ":
+                    start -= 1
+                del characters[start:cursor]
+                cursor = start
+            else:
+                inserted = [key] if len(key) < 4 and key[0] != " " else list(key)
+                characters[cursor:cursor] = inserted
+                cursor += len(inserted)
+        rows = rows_of("".join(characters), 20)
+        before = rows_of("".join(characters[:cursor]), 20)
+        column = sum(2 if unicodedata.east_asian_width(c) == "W" else 1
+                     for c in unicodedata.normalize("NFD", before[-1]) if not unicodedata.combining(c))
+        screen.shows(*[row.rstrip() for row in rows], cursor=(len(rows) - len(before), column))
+
+
+def test_any_bytes_are_survived():
+    random = Random(11)
+    screen = edit("-n", "1", columns=30, rows=5)
+    for _ in range(60):
+        data = bytes(random.choice(b"\x1b[;0123456789ABCDHFO~\xe4\xbd\xa0\xcc\x81\xf0\x9f\x00\x01\t ab\x7f\x10\x0e\x0c\xff")
+                     for _ in range(random.randrange(1, 60)))
+        os.write(screen.terminal.fd, data)
+        screen.wait(0.01)
+        if random.random() < 0.3:
+            screen.resize(random.choice([1, 2, 3, 8, 30, 80]), random.choice([1, 2, 5]))
+    screen.type("\x1b[201~" + "a\x03\x03")
+    ends(screen.terminal, 130)
 
 
 def test_history_is_the_turns_of_this_chat():

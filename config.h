@@ -6,6 +6,8 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
+#define VERSION "1.1"
+
 #ifdef QWEN600_TINY
 
 #define MODEL_NAME "qwen600-tiny"

@@ -1,17 +1,19 @@
 /* chat.h: the conversation.
  *
- * In: what the user types. Out: the reply on stdout, the thinking on stderr. In between it owns the chat
- * templates, the history, the token sequence of a turn, and the knowledge of what the KV cache holds. How
- * text becomes tokens is tokenizer.h's affair, which token comes next the engine's and the sampler's.
+ * In: what the user says. Out: the reply, to the screen or to a function of the caller's. In between it owns
+ * the chat templates, the history, the token sequence of a turn, and the knowledge of what the KV cache
+ * holds. How text becomes tokens is tokenizer.h's affair, which token comes next the engine's and the
+ * sampler's.
  *
  *     chat_open      reads tokenizer.bin and the four templates of a model directory
- *     chat_read      one turn from the keyboard or a pipe
- *     chat_say       adds it to the history and builds the token sequence, dropping old turns if it must
- *     chat_reply     runs the model and prints what it says
+ *     chat_say       adds a turn to the history and builds its token sequence, dropping old turns if it must
+ *     chat_reply     runs the model and shows what it says
+ *     chat_clear     starts over
  *     chat_close
  *
- * The sequence is built anew for every turn, because a past reply is not what stood on the screen: its
- * thinking is left out. What it shares with the KV cache is not computed again. */
+ * The sequence is built anew for every turn, because a past reply is not what was on the screen: its thinking
+ * is left out. What it shares with the KV cache is not computed again. tests/embed.c is a program around it.
+ */
 #ifndef CHAT_H
 #define CHAT_H
 
@@ -19,19 +21,21 @@
 #define _DEFAULT_SOURCE /* clock_gettime with -std=c11 */
 #endif
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "config.h"
+#include "draft.h"
 #include "engine.h"
 #include "fail.h"
 #include "numbers.h"
+#include "screen.h"
 #include "text.h"
 #include "tokenizer.h"
 
@@ -46,25 +50,12 @@ typedef struct {
     Piece piece[3]; /* what stands before, between and after the texts: one more than there are texts */
 } Template;
 
-/* THOUGHT: after </think>, whose newlines belong to it. */
-typedef enum { SPEAKING, THINKING, THOUGHT } ChatState;
-
-/* Where a reply is shown. Each write to a terminal turns its colour on and off again, so that between two
- * writes, and so on every way out of the program, the terminal is as it was found. */
+/* What the last reply took. */
 typedef struct {
-    FILE *out, *err; /* the reply; thinking and everything else */
-    int bold, dim;   /* may out be told to show bold, and err to show dim text? */
-
-    ChatState state;
-    char character[4]; /* the first bytes of a character that is not whole yet */
-    int bytes;
-    char held[256]; /* from an opening ** on, until it is known to be bold or not */
-    int holds;
-    int ticks, code;         /* length of the run of backticks here, and of the one that opened code */
-    char last, last_thought; /* the byte before, in the reply and in the thinking; 0 = none yet */
-    Text speech, thought;    /* what the next flush will write to out and to err */
-    const char *error;       /* the first thing that went wrong */
-} Screen;
+    int prompt, reused, made; /* tokens: of the prompt, of those that the KV cache held, of the reply */
+    int guessed, kept;        /* tokens that were guessed, and of these the right ones */
+    double start, first, end; /* seconds_now(): at the start, at the first token, at the end */
+} Statistics;
 
 typedef struct {
     /* Set by the caller after chat_open. */
@@ -72,12 +63,17 @@ typedef struct {
     int thinking;       /* 1 = the model thinks before it speaks */
     int limit;          /* most tokens in a reply */
     int context;        /* positions in the KV cache */
+    int guesses;        /* most tokens guessed ahead, 0..MAX_ROWS - 1 */
     int verbose;        /* 1 = token ids and timings to screen.err */
-    Screen screen;
+    int statistics;     /* 1 = without them, a line about each reply */
+    Screen screen;      /* where replies go: streams, or a function */
     Sampler sampler;
+    uint64_t seed; /* from which the sampler's generator starts again after chat_clear */
     const Engine *engine;
-    void *model;     /* opened by engine */
+    void *model; /* opened by engine */
+
     int interrupted; /* did Ctrl-C end the last reply? */
+    Statistics last;
 
     Tokenizer tokenizer;
     Template templates[2][2]; /* (has system prompt, thinking) */
@@ -88,7 +84,8 @@ typedef struct {
     int n, capacity;
     Tokens ids;            /* the whole sequence of the last turn */
     Tokens cached;         /* what positions 0.. of the KV cache hold */
-    Candidate *candidates; /* (VOCAB) */
+    Candidate *candidates; /* (MAX_ROWS, VOCAB) at most: k of them for each row */
+    Draft draft;           /* has ids, where there are guesses */
 } Chat;
 
 /* The signal handler turns REPLYING into STOPPING; chat_reply looks at it before every step of the engine. */
@@ -118,36 +115,77 @@ chat_template_cut(Template *t, const char *path, int texts)
         from = i + 2;
     }
     if (found - 1 != texts)
-        return fail("%s: has %d %%s, this template has %d: export.py makes it anew", path, found - 1, texts);
+        return fail("%s: has %d %%s and needs %d: export.py makes it", path, found - 1, texts);
     return NULL;
 }
 
+/* Reads a template. Line ends are LF, also where they were made CRLF on the way. */
 static inline const char *
 chat_template_open(Template *t, const char *model_dir, const char *name, int texts)
 {
-    char path[4096], block[4096];
-    const char *error = NULL;
-    size_t n;
+    char path[4096];
+    const char *error;
+    size_t kept = 0;
 
     if (snprintf(path, sizeof path, "%s/%s", model_dir, name) >= (int)sizeof path)
         return fail("%.100s...: the path is too long", model_dir);
-    FILE *file = fopen(path, "rb");
-    if (!file)
+    if (access(path, F_OK))
         return fail("%s: %s: export.py makes it", path, strerror(errno));
-    while (!error && (n = fread(block, 1, sizeof block, file)) > 0)
-        error = t->file.n > 1 << 20 ? fail("%s: more than 1 MB is no chat template", path)
-                                    : text_append(&t->file, block, n);
-    if (!error && ferror(file))
-        error = fail("%s: %s", path, strerror(errno));
-    fclose(file);
-    return error ? error : chat_template_cut(t, path, texts);
+    if ((error = text_read(&t->file, path, 1 << 20)))
+        return error;
+    for (size_t i = 0; i < t->file.n; i++)
+        if (t->file.text[i] != '\r' || i + 1 == t->file.n || t->file.text[i + 1] != '\n')
+            t->file.text[kept++] = t->file.text[i];
+    t->file.n = kept;
+    return chat_template_cut(t, path, texts);
+}
+
+/* [has system prompt][thinking] */
+static const char *const chat_template_names[2][2] = {
+    {"template_user.txt", "template_user_thinking.txt"},
+    {"template_system.txt", "template_system_thinking.txt"}};
+
+/* Does text end with this? */
+static inline int
+chat_ends(Piece text, Piece with)
+{
+    return text.n >= with.n && !memcmp(text.text + text.n - with.n, with.text, with.n);
+}
+
+static inline int
+chat_equal(Piece a, Piece b)
+{
+    return a.n == b.n && chat_ends(a, b);
+}
+
+/* A conversation takes parts from several templates (see chat_sequence), so they must agree: the four begin
+ * alike and end alike, but for what lets the model think or not. */
+static inline const char *
+chat_templates_agree(const Chat *c, const char *model_dir)
+{
+    const Piece *user = c->templates[0][0].piece, *user_thinking = c->templates[0][1].piece;
+    const Piece *system = c->templates[1][0].piece, *system_thinking = c->templates[1][1].piece;
+    Piece reply = system_thinking[2];
+    const char *odd = NULL;
+
+    if (reply.n > system[2].n)
+        reply.n = system[2].n;
+    if (!chat_ends(system_thinking[1], user_thinking[0]) || !chat_equal(system_thinking[2], user_thinking[1]))
+        odd = chat_template_names[0][1];
+    else if (!chat_equal(user[0], user_thinking[0]) || !chat_equal(user[1], system[2]))
+        odd = chat_template_names[0][0];
+    else if (!chat_equal(system[0], system_thinking[0]) || !chat_equal(system[1], system_thinking[1]) ||
+             memcmp(system[2].text, reply.text, reply.n) != 0)
+        odd = chat_template_names[1][0];
+    return odd ? fail("%s/%s: does not go with the other templates: the four are of one model, and export.py "
+                      "makes them",
+                      model_dir, odd)
+               : NULL;
 }
 
 static inline const char *
 chat_open(Chat *c, const char *model_dir)
 {
-    static const char *const names[2][2] = {{"template_user.txt", "template_user_thinking.txt"},
-                                            {"template_system.txt", "template_system_thinking.txt"}};
     char path[4096];
     const char *error;
 
@@ -163,7 +201,7 @@ chat_open(Chat *c, const char *model_dir)
     for (int system = 0; system < 2; system++)
         for (int thinking = 0; thinking < 2; thinking++)
             if ((error = chat_template_open(&c->templates[system][thinking], model_dir,
-                                            names[system][thinking], 1 + system)))
+                                            chat_template_names[system][thinking], 1 + system)))
                 return error;
     c->end[0] = tokenizer_control(&c->tokenizer, "<|im_end|>");
     c->end[1] = tokenizer_control(&c->tokenizer, "<|endoftext|>");
@@ -171,7 +209,7 @@ chat_open(Chat *c, const char *model_dir)
     c->think_end = tokenizer_control(&c->tokenizer, "</think>");
     if (c->end[0] < 0)
         return fail("%s: has no <|im_end|>, so no reply would end: not a tokenizer of Qwen3", path);
-    return NULL;
+    return chat_templates_agree(c, model_dir);
 }
 
 /* Forgets the oldest turns. */
@@ -194,12 +232,12 @@ chat_close(Chat *c)
     chat_drop(c, c->n);
     free(c->turns);
     free(c->candidates);
+    draft_close(&c->draft);
     tokens_free(&c->ids);
     tokens_free(&c->cached);
     for (int i = 0; i < 4; i++)
         text_free(&c->templates[i / 2][i % 2].file);
-    text_free(&c->screen.speech);
-    text_free(&c->screen.thought);
+    screen_close(&c->screen);
     tokenizer_close(&c->tokenizer);
     memset(c, 0, sizeof *c);
 }
@@ -210,6 +248,8 @@ chat_close(Chat *c)
 static inline const char *
 chat_add(Chat *c, const char *user, size_t n)
 {
+    const char *error;
+
     if (c->n == c->capacity) {
         int capacity = 2 * c->capacity + 8;
         Turn *grown = (Turn *)realloc(c->turns, (size_t)capacity * sizeof *grown);
@@ -219,7 +259,20 @@ chat_add(Chat *c, const char *user, size_t n)
         c->capacity = capacity;
     }
     memset(&c->turns[c->n], 0, sizeof *c->turns);
-    return text_append(&c->turns[c->n++].user, user, n);
+    if ((error = text_append(&c->turns[c->n].user, user, n)))
+        return error;
+    c->n++;
+    return NULL;
+}
+
+/* Takes the last turn back. */
+static inline void
+chat_take_back(Chat *c)
+{
+    Turn *turn = &c->turns[--c->n];
+
+    text_free(&turn->user);
+    text_free(&turn->reply);
 }
 
 /* The first place in text..end where word stands, or NULL. */
@@ -304,30 +357,37 @@ chat_sequence(const Chat *c, int first, Tokens *ids)
     return error;
 }
 
-/* Builds the sequence of the last turn, from the oldest turn on with which it has at most `most` tokens:
- * *first. Fails if the turn alone does not fit the context. */
+/* Builds the sequence of the last turn. Where that has more than `most` tokens it begins with the oldest turn
+ * with which half of the context stays free: *first. Fails if the turn alone does not fit the context. */
 static inline const char *
 chat_fit(Chat *c, int most, int *first)
 {
+    int low = 1, high = c->n - 1; /* the turn looked for is one of low..high */
     const char *error = chat_sequence(c, *first = 0, &c->ids);
 
     if (error || c->ids.n <= most)
         return error;
-    if ((error = chat_sequence(c, c->n - 1, &c->ids)))
+    if (c->n > 1 && (error = chat_sequence(c, *first = c->n - 1, &c->ids)))
         return error;
     if (c->ids.n > c->context)
         return fail("the prompt is %d tokens with its template, the context holds %d: shorten it%s", c->ids.n,
                     c->context, c->context < MAX_CONTEXT ? ", or start with a larger -c" : "");
-    for (*first = 1; *first < c->n - 1; ++*first)
-        if ((error = chat_sequence(c, *first, &c->ids)) || c->ids.n <= most)
+    while (low < high) {
+        *first = (low + high) / 2;
+        if ((error = chat_sequence(c, *first, &c->ids)))
             return error;
-    return chat_sequence(c, *first = c->n - 1, &c->ids);
+        if (c->ids.n <= c->context / 2)
+            high = *first;
+        else
+            low = *first + 1;
+    }
+    return *first == high ? NULL : chat_sequence(c, *first = high, &c->ids);
 }
 
 /* Begins a turn: adds the user's text to the history and builds its token sequence. Where history and a reply
- * no longer fit together the oldest turns are dropped and a line says so. A turn that does not fit even alone
- * is refused, and the history stays as it was. The room kept for a reply is a quarter of the context, or -n
- * where that is less: without it the model would get a word in only to be cut off. */
+ * no longer fit together the oldest turns are dropped until half of the context is free, so that it does not
+ * happen again at once, and a line says so. A turn that does not fit even alone is refused, and the history
+ * stays as it was. The room kept for a reply is a quarter of the context, or -n where that is less. */
 static inline const char *
 chat_say(Chat *c, const char *user, size_t n)
 {
@@ -339,281 +399,43 @@ chat_say(Chat *c, const char *user, size_t n)
     /* The last token of a reply needs no position. */
     error = chat_fit(c, room > 1 ? c->context - room + 1 : c->context, &first);
     if (error) {
-        text_free(&c->turns[--c->n].user);
+        chat_take_back(c);
         return error;
     }
     if (first > 0)
-        fprintf(c->screen.err, "(the context of %d tokens is full: the oldest %d of %d turns forgotten)\n",
-                c->context, first, c->n);
+        screen_note(&c->screen, "(the context of %d tokens is full: the oldest %d of %d turns forgotten)",
+                    c->context, first, c->n);
     chat_drop(c, first);
     return NULL;
 }
 
-/* Starts over. What the KV cache holds is still known: the beginning may serve again. */
+/* Fails if the system prompt leaves a turn no room. */
+static inline const char *
+chat_check_system(Chat *c)
+{
+    const char *error;
+
+    if (!c->system)
+        return NULL;
+    if ((error = chat_add(c, "", 0)))
+        return error;
+    error = chat_sequence(c, c->n - 1, &c->ids);
+    chat_take_back(c);
+    if (!error && c->ids.n >= c->context)
+        return fail("the system prompt is %d tokens with its template, the context holds %d: shorten it%s",
+                    c->ids.n, c->context, c->context < MAX_CONTEXT ? ", or start with a larger -c" : "");
+    return error;
+}
+
+/* Starts over, as if nothing had been said: the same turns now get the same replies as at the start. So what
+ * the KV cache holds is forgotten too: how much of a prompt is computed at once decides how its sums are
+ * rounded. */
 static inline void
 chat_clear(Chat *c)
 {
     chat_drop(c, c->n);
-}
-
-/* ---- reading ---- */
-
-typedef enum { CHAT_END, CHAT_TURN, CHAT_CLEAR, CHAT_NOTHING } ChatInput;
-
-/* Appends a line of any length without its line end, LF or CRLF; *end is set where there was none left. */
-static inline const char *
-chat_line(FILE *in, Text *text, int *end)
-{
-    size_t start = text->n;
-    const char *error = NULL;
-    int byte;
-
-    errno = 0;
-    while (!error && (byte = getc(in)) != EOF && byte != '\n') {
-        char c = (char)byte;
-        error = text_append(text, &c, 1);
-    }
-    if (error)
-        return error;
-    if (ferror(in))
-        return fail("standard input: %s", strerror(errno));
-    *end = byte == EOF && text->n == start;
-    if (text->n > start && text->text[text->n - 1] == '\r')
-        text->n--;
-    return NULL;
-}
-
-/* Reads everything, as lines: their ends become LF, the last one is left out. */
-static inline const char *
-chat_read_all(FILE *in, Text *text)
-{
-    const char *error;
-    int end = 0;
-
-    for (text->n = 0; !(error = chat_line(in, text, &end)) && !end;)
-        if ((error = text_append(text, "\n", 1)))
-            return error;
-    if (text->n > 0)
-        text->n--;
-    return error;
-}
-
-/* Reads what the user says next: a line, or a block of lines. A line that begins with three double quotes
- * opens a block, the first line that ends with three (it may be the same) closes it, and so does the end of
- * the input. `more` is shown before each further line of a block, on stderr. */
-static inline const char *
-chat_read(FILE *in, Text *text, const char *more, ChatInput *input)
-{
-    static const char quotes[] = "\"\"\"";
-    const char *error;
-    size_t start = 0, blank = 0; /* of the line that was read last; how many bytes are white space */
-    int end = 0, block, lines;
-
-    text->n = 0;
-    if ((error = chat_line(in, text, &end)))
-        return error;
-    if (end) {
-        *input = CHAT_END;
-        return NULL;
-    }
-    block = text->n >= 3 && !memcmp(text->text, quotes, 3);
-    if (block) {
-        text->n -= 3;
-        memmove(text->text, text->text + 3, text->n);
-        lines = text->n > 0;
-        while (!end && (text->n < start + 3 || memcmp(text->text + text->n - 3, quotes, 3))) {
-            fputs(more, stderr);
-            if (lines++ && (error = text_append(text, "\n", 1)))
-                return error;
-            start = text->n;
-            if ((error = chat_line(in, text, &end)))
-                return error;
-        }
-        text->n -= end ? 0 : 3;
-        if (text->n == start && start > 0)
-            text->n--; /* there was nothing else on the line of the quotes: it is no part of the text */
-    }
-    while (blank < text->n && strchr(" \t\n", text->text[blank]) && text->text[blank])
-        blank++;
-    *input = blank == text->n                                                   ? CHAT_NOTHING
-             : !block && text->n == 6 && !memcmp(text->text, "/clear", text->n) ? CHAT_CLEAR
-                                                                                : CHAT_TURN;
-    return NULL;
-}
-
-/* ---- writing ---- */
-
-/* The length of the UTF-8 character at s; 0 where n bytes are only its beginning; minus the number of bytes
- * that belong to no character, counted as The Unicode Standard recommends (3.9, "maximal subparts"). */
-static inline int
-chat_utf8(const unsigned char *s, int n)
-{
-    int length = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : s[0] < 0xF5 ? 4 : 0;
-
-    for (int i = 1; i < length; i++) {
-        int low = i > 1 ? 0x80 : s[0] == 0xE0 ? 0xA0 : s[0] == 0xF0 ? 0x90 : 0x80;
-        int high = i > 1 ? 0xBF : s[0] == 0xED ? 0x9F : s[0] == 0xF4 ? 0x8F : 0xBF;
-        if (i == n)
-            return 0;
-        if (s[i] < low || s[i] > high)
-            return -i;
-    }
-    return length ? length : -1;
-}
-
-static inline void
-chat_queue(Screen *s, Text *text, const char *bytes, size_t n)
-{
-    const char *error = text_append(text, bytes, n);
-
-    if (error && !s->error)
-        s->error = error;
-}
-
-/* Ends a run of backticks: one that opens code, or the run of the same length that closes it. */
-static inline void
-chat_end_ticks(Screen *s)
-{
-    if (s->ticks > 0)
-        s->code = s->code == 0 ? s->ticks : s->code == s->ticks ? 0 : s->code;
-    s->ticks = 0;
-}
-
-/* A byte of the reply as it is, and where it leaves us: in code or not. */
-static inline void
-chat_plain(Screen *s, char byte)
-{
-    if (byte == '`')
-        s->ticks++;
-    else
-        chat_end_ticks(s);
-    if (byte == '\n' && s->code < 3)
-        s->code = 0;
-    s->last = byte;
-    chat_queue(s, &s->speech, &byte, 1);
-}
-
-static inline void
-chat_release(Screen *s)
-{
-    for (int i = 0; i < s->holds; i++)
-        chat_plain(s, s->held[i]);
-    s->holds = 0;
-}
-
-/* A byte of the reply on its way to a terminal that can show bold. Bold is `**`, not after a letter, digit or
- * asterisk, then text on the same line that neither begins nor ends with a space, then `**`. Its text is held
- * back until that is certain, so a pair of asterisks that means something else is shown as it is. In code
- * they always are: from a run of backticks to the next run of that length, one or two of them to the end of
- * the line at most. */
-static inline void
-chat_mark(Screen *s, char byte)
-{
-    const char *h = s->held;
-    int n;
-
-    if (s->holds == 0) {
-        if (byte != '`')
-            chat_end_ticks(s);
-        if (byte != '*' || s->code || s->last == '*' || isalnum((unsigned char)s->last)) {
-            chat_plain(s, byte);
-            return;
-        }
-    }
-    s->held[s->holds++] = byte;
-    n = s->holds;
-    if (n > 4 && byte == '*' && h[n - 2] == '*' && h[n - 3] != ' ') {
-        chat_queue(s, &s->speech, COLOR_BOLD, strlen(COLOR_BOLD));
-        chat_queue(s, &s->speech, h + 2, (size_t)n - 4);
-        chat_queue(s, &s->speech, COLOR_RESET, strlen(COLOR_RESET));
-        s->last = '*';
-        s->holds = 0;
-    } else if ((n == 2 && byte != '*') || (n == 3 && (byte == '*' || byte == ' ')) || byte == '\n' ||
-               n == (int)sizeof s->held) {
-        chat_release(s);
-    }
-}
-
-/* A whole character, to where it belongs. */
-static inline void
-chat_character(Screen *s, const char *bytes, int n)
-{
-    if (s->state == THOUGHT && *bytes != '\n') {
-        if (s->last_thought != '\n')
-            chat_queue(s, &s->thought, "\n", 1);
-        s->state = SPEAKING;
-    }
-    if (s->state != SPEAKING) {
-        if (s->dim && s->thought.n == 0)
-            chat_queue(s, &s->thought, COLOR_THINKING, strlen(COLOR_THINKING));
-        chat_queue(s, &s->thought, bytes, (size_t)n);
-        s->last_thought = bytes[n - 1];
-        return;
-    }
-    for (int i = 0; i < n; i++)
-        if (s->bold)
-            chat_mark(s, bytes[i]);
-        else
-            chat_plain(s, bytes[i]);
-}
-
-/* Writes out what is certain. Fails when standard output does. */
-static inline const char *
-chat_flush(Screen *s)
-{
-    if (s->thought.n > 0) {
-        if (s->dim)
-            chat_queue(s, &s->thought, COLOR_RESET, strlen(COLOR_RESET));
-        fwrite(s->thought.text, 1, s->thought.n, s->err);
-        fflush(s->err);
-    }
-    if (s->speech.n > 0 && (fwrite(s->speech.text, 1, s->speech.n, s->out) < s->speech.n || fflush(s->out)) &&
-        !s->error)
-        s->error = fail("standard output: %s", strerror(errno));
-    s->thought.n = s->speech.n = 0;
-    return s->error;
-}
-
-/* Writes the characters that are whole with these bytes of the model, and keeps the rest for the next call.
- * What can never be a character becomes U+FFFD, so that the output is UTF-8 whatever the model does. */
-static inline const char *
-chat_write(Screen *s, const char *bytes, int n)
-{
-    for (int i = 0; i < n; i++) {
-        s->character[s->bytes++] = bytes[i];
-        while (s->bytes > 0) {
-            int length = chat_utf8((const unsigned char *)s->character, s->bytes);
-            if (length == 0)
-                break;
-            if (length > 0)
-                chat_character(s, s->character, length);
-            else
-                chat_character(s, "\xEF\xBF\xBD", 3);
-            s->bytes -= abs(length);
-            memmove(s->character, s->character + abs(length), (size_t)s->bytes);
-        }
-    }
-    return chat_flush(s);
-}
-
-/* Ends what is on the screen with a newline, and makes it ready for the next reply. */
-static inline const char *
-chat_write_end(Screen *s)
-{
-    const char *error;
-
-    if (s->bytes > 0)
-        chat_character(s, "\xEF\xBF\xBD", 3);
-    chat_release(s);
-    if (s->state != SPEAKING && s->last_thought != '\n')
-        chat_queue(s, &s->thought, "\n", 1);
-    if (s->last != '\n')
-        chat_queue(s, &s->speech, "\n", 1);
-    error = chat_flush(s);
-    s->state = SPEAKING;
-    s->bytes = s->ticks = s->code = 0;
-    s->last = s->last_thought = 0;
-    return error;
+    c->cached.n = 0;
+    sampler_seed(&c->sampler, c->seed);
 }
 
 /* ---- the reply ---- */
@@ -622,18 +444,23 @@ chat_write_end(Screen *s)
 static inline const char *
 chat_prefill(Chat *c, int *reused)
 {
-    int last = c->ids.n - 1, keep = 0;
+    int last = c->ids.n - 1, keep = 0, progress;
     const char *error = NULL;
 
     while (keep < last && keep < c->cached.n && c->ids.id[keep] == c->cached.id[keep])
         keep++;
     c->cached.n = *reused = keep;
+    progress = c->screen.err_terminal && last - keep > c->engine->chunk;
     while (!error && c->cached.n < last && chat_phase != STOPPING) {
         int pos = c->cached.n, n = last - pos < c->engine->chunk ? last - pos : c->engine->chunk;
+        if (progress)
+            fprintf(c->screen.err, "\rreading: %d %%", (int)(100.0 * (pos - keep) / (last - keep)));
         error = c->engine->prefill(c->model, c->ids.id + pos, n, pos);
         for (int i = 0; !error && i < n; i++)
             error = tokens_push(&c->cached, c->ids.id[pos + i]);
     }
+    if (progress)
+        fprintf(c->screen.err, "\r%15s\r", "");
     return error;
 }
 
@@ -646,64 +473,140 @@ chat_print_ids(FILE *file, const char *what, const int *ids, int n)
     fputc('\n', file);
 }
 
-/* Runs the model from the sequence of chat_say to the end of its reply, which is printed as it comes and kept
+/* Shows a token of the reply and keeps it in the history. */
+static inline const char *
+chat_show(Chat *c, int token)
+{
+    int n;
+    const char *bytes = tokenizer_bytes(&c->tokenizer, token, &n), *error;
+
+    if (token == c->think || token == c->think_end)
+        c->screen.state = THINKING;
+    error = text_append(&c->turns[c->n - 1].reply, bytes, (size_t)n);
+    if (!error)
+        error = screen_write(&c->screen, bytes, n);
+    if (token == c->think_end)
+        c->screen.state = THOUGHT;
+    return error;
+}
+
+/* What is told about a reply beside its text. */
+static inline void
+chat_report(Chat *c)
+{
+    const Statistics *last = &c->last;
+    double seconds = last->end - last->first, wait = last->first - last->start;
+
+    if (c->verbose) {
+        chat_print_ids(c->screen.err, "reply", c->ids.id + last->prompt, last->made);
+        fprintf(c->screen.err, "%d prompt tokens, %d reused, %.1f ms to the first token", last->prompt,
+                last->reused, 1e3 * wait);
+        if (last->made > 1)
+            fprintf(c->screen.err, "; %d tokens, %.1f tokens/s, %.2f ms each", last->made,
+                    (last->made - 1) / seconds, 1e3 * seconds / (last->made - 1));
+        if (c->guesses > 0)
+            fprintf(c->screen.err, "; %d guessed, %d kept", last->guessed, last->kept);
+        fprintf(c->screen.err, "\ncontext: %d of %d\n", c->cached.n, c->context);
+    } else if (c->statistics && last->made > 1) {
+        screen_note(&c->screen, "[%.2f tk/s, %d tokens in %.2fs, the first after %.2fs, context %d of %d]",
+                    (last->made - 1) / seconds, last->made, wait + seconds, wait, c->cached.n, c->context);
+    } else if (c->statistics && last->made > 0) {
+        screen_note(&c->screen, "[1 token after %.2fs, context %d of %d]", wait, c->cached.n, c->context);
+    }
+}
+
+/* One pass of the engine: the last token of ids, and up to `most` guesses at what follows it, but none at
+ * what follows the end of the reply. rows[0..*n) are what it ran, c->candidates (*n, k) what may come after
+ * each. Where k is 0, which means all logits, an engine takes one row. */
+static inline const char *
+chat_pass(Chat *c, int k, int most, int *rows, int *n)
+{
+    int guesses = k == 0 ? 0 : most < c->guesses ? most : c->guesses;
+    double start = seconds_now();
+
+    rows[0] = c->ids.id[c->ids.n - 1];
+    guesses = draft_guess(&c->draft, rows + 1, guesses);
+    for (*n = 1; *n <= guesses && rows[*n] != c->end[0] && rows[*n] != c->end[1];)
+        ++*n;
+    const char *error = c->engine->decode(c->model, rows, *n, c->cached.n, k, c->candidates);
+    if (c->guesses > 0)
+        draft_took(&c->draft, *n, seconds_now() - start);
+    return error;
+}
+
+/* Runs the model from the sequence of chat_say to the end of its reply, which is shown as it comes and kept
  * in the history, until a token ends it, or -n, the end of the context, or Ctrl-C does. ids then holds the
- * tokens of the reply too. */
+ * tokens of the reply too. A turn that Ctrl-C stopped before its first token is taken back. The rows of a
+ * pass are sampled one after the other, as if each had been a pass of its own, up to the first token that is
+ * not as guessed. */
 static inline const char *
 chat_reply(Chat *c)
 {
-    Turn *turn = &c->turns[c->n - 1];
-    int prompt = c->ids.n, reused, made = 0, ended = 0;
+    int prompt = c->ids.n, reused = 0, made = 0, ended = 0;
+    int rows[MAX_ROWS], n_rows = 0, row = 0, guessed = 0, right = 0;
     int most = c->context - prompt + 1 < c->limit ? c->context - prompt + 1 : c->limit;
     int k = sampler_wants(&c->sampler);
     double start = seconds_now(), first = start;
-    const char *error;
+    const char *error, *end_error;
+    char kept[1024];
 
-    if (!c->candidates && !(c->candidates = (Candidate *)malloc(VOCAB * sizeof *c->candidates)))
-        return fail("out of memory for %d candidates", VOCAB);
+    if (!c->candidates &&
+        !(c->candidates = (Candidate *)malloc((size_t)MAX_ROWS * VOCAB * sizeof *c->candidates)))
+        return fail("out of memory for %d candidates", MAX_ROWS * VOCAB);
+    if (c->guesses > 0) {
+        if (!c->draft.id && (error = draft_open(&c->draft, c->context + 1)))
+            return error;
+        draft_follow(&c->draft, c->ids.id, prompt);
+    }
     if (c->verbose)
         chat_print_ids(c->screen.err, "prompt", c->ids.id, prompt);
     chat_phase = REPLYING;
     error = chat_prefill(c, &reused);
     while (!error && made < most && chat_phase != STOPPING) {
-        int token = c->ids.id[c->ids.n - 1], pos = c->cached.n, n;
-        if ((error = c->engine->decode(c->model, &token, 1, pos, k, c->candidates)) ||
-            (error = tokens_push(&c->cached, token)))
+        if (row == n_rows) { /* the first token should not wait for rows that guess what follows it */
+            if ((error = chat_pass(c, k, made > 0 ? most - made - 1 : 0, rows, &n_rows)))
+                break;
+            guessed += n_rows - 1;
+            row = 0;
+        }
+        if ((error = tokens_push(&c->cached, rows[row])))
             break;
-        token = sampler_pick(&c->sampler, c->candidates, k ? k : VOCAB);
+        Candidate *candidates = c->candidates + (size_t)row * k;
+        if (!isfinite(candidates[0].logit)) {
+            error = fail("the model gives no numbers: its weights are damaged (compare their sha256)");
+            break;
+        }
+        int token = sampler_pick(&c->sampler, candidates, k ? k : VOCAB);
         if ((error = tokens_push(&c->ids, token)))
             break;
+        if (c->guesses > 0)
+            draft_add(&c->draft, token);
+        if (++row < n_rows && token == rows[row])
+            right++;
+        else
+            n_rows = row; /* what comes after it is worth nothing: the next pass overwrites it */
         if (++made == 1)
             first = seconds_now();
         ended = token == c->end[0] || token == c->end[1];
         if (ended)
             break;
-        const char *bytes = tokenizer_bytes(&c->tokenizer, token, &n);
-        if (token == c->think || token == c->think_end)
-            c->screen.state = THINKING;
-        error = text_append(&turn->reply, bytes, (size_t)n);
-        if (!error)
-            error = chat_write(&c->screen, bytes, n);
-        if (token == c->think_end)
-            c->screen.state = THOUGHT;
+        error = chat_show(c, token);
     }
-    c->interrupted = chat_phase == STOPPING;
+    c->interrupted = chat_phase == STOPPING && !ended && made < most;
     chat_phase = IDLE;
-    double seconds = seconds_now() - first;
-    const char *end_error = chat_write_end(&c->screen);
-    if (error || (error = end_error))
-        return error;
+    Statistics last = {prompt, reused, made, guessed, right, start, first, seconds_now()};
+    c->last = last;
+    snprintf(kept, sizeof kept, "%s", error ? error : ""); /* what screen_end says would replace it */
+    end_error = screen_end(&c->screen);
+    if (error || end_error)
+        return error ? fail("%s", kept) : end_error;
     if (!ended && c->cached.n == c->context)
-        fprintf(c->screen.err, "(the reply was cut: the context of %d tokens is full)\n", c->context);
-    if (c->verbose) {
-        chat_print_ids(c->screen.err, "reply", c->ids.id + prompt, made);
-        fprintf(c->screen.err, "%d prompt tokens, %d reused, %.1f ms to the first token", prompt, reused,
-                1e3 * (first - start));
-        if (made > 1)
-            fprintf(c->screen.err, "; %d tokens, %.1f tokens/s, %.2f ms each", made, (made - 1) / seconds,
-                    1e3 * seconds / (made - 1));
-        fputc('\n', c->screen.err);
-    }
+        screen_note(&c->screen, "(the reply was cut: the context of %d tokens is full)", c->context);
+    else if (!ended && made == c->limit)
+        screen_note(&c->screen, "(the reply was cut: -n %d)", c->limit);
+    chat_report(c);
+    if (c->interrupted && made == 0)
+        chat_take_back(c);
     return NULL;
 }
 

@@ -6,6 +6,8 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
+#define VERSION "1.1"
+
 #ifdef __FAST_MATH__
 #error "-ffast-math computes something else: infinity, NaN and the order of sums matter here"
 #endif
@@ -66,7 +68,8 @@ enum {
      * GPU. At 2,048 (75 MB) each matrix product of the real shape still fills the largest card. */
     PREFILL_CHUNK = 2048,
 
-    DEFAULT_TOP_K = 20 /* -k */
+    DEFAULT_TOP_K = 20, /* -k */
+    DEFAULT_GUESS = 7   /* -g */
 };
 #define DEFAULT_TEMPERATURE 0.6f /* -t */
 #define DEFAULT_TOP_P 0.95f      /* -p */

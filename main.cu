@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <float.h>
 #include <limits.h>
 #include <signal.h>
@@ -24,6 +25,9 @@
 #include "chat.h"
 #include "cpu.h"
 #include "safetensors.h"
+#include "screen.h"
+#include "terminal.h"
+#include "text.h"
 
 #ifdef __CUDACC__
 #include "model.cuh"
@@ -38,8 +42,8 @@ typedef struct {
     const char *model_dir;
     const char *device; /* "gpu", "cpu" or NULL: choose */
     const char *prompt; /* -i, or NULL: talk */
-    const char *system; /* -y, or NULL */
-    int thinking, limit, context, bench, verbose;
+    Text system;        /* -y, NUL at its end; empty: none */
+    int thinking, limit, context, guesses, bench, verbose;
     Sampler sampler;
 } Options;
 
@@ -56,12 +60,24 @@ static const char usage[] =
     "  -n <int>     most tokens in a reply, default: as many as fit\n"
     "  -c <int>     context length, default %d, at most %d\n"
     "  -d <string>  device: gpu, cpu; default: gpu if there is one\n"
+    "  -g <int>     most tokens guessed ahead, 0 to %d; changes the speed, never the reply\n"
     "  -b <int>     1 = benchmark this machine and exit\n"
     "  -v <int>     1 = print token ids and timings to stderr\n"
+    "  -h           in place of <model_dir>: this text; --version: the version\n"
     "\n"
     "<model_dir> holds model.safetensors, and what export.py makes of the tokenizer beside it:\n"
     "tokenizer.bin, template_user.txt, template_user_thinking.txt, template_system.txt and\n"
     "template_system_thinking.txt.\n";
+
+/* Writes the line of an error, which may quote an argument, a file or the model. */
+static void
+say(char *line)
+{
+    screen_line(line);
+    screen_put(stderr, MODEL_NAME ": ", strlen(MODEL_NAME ": "));
+    screen_put(stderr, line, strlen(line));
+    screen_put(stderr, "\n", 1);
+}
 
 #ifdef __GNUC__
 __attribute__((format(printf, 2, 3), noreturn))
@@ -75,10 +91,8 @@ die(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (char *c = line; *c; c++)
-        if (iscntrl((unsigned char)*c)) /* an argument may hold line ends and escape sequences */
-            *c = '?';
-    fprintf(stderr, MODEL_NAME ": %s\n", line);
+    terminal_restore();
+    say(line);
     exit(status);
 }
 
@@ -110,6 +124,15 @@ parse_float(const char *flag, const char *value, float high, const char *range)
     return number;
 }
 
+/* Exits, unless what was said on standard output did not get there. */
+static void
+leave(int status)
+{
+    if (fflush(stdout) || ferror(stdout))
+        die(FAILED, "standard output: %s", strerror(errno));
+    exit(status);
+}
+
 static Options
 parse_arguments(int argc, char **argv)
 {
@@ -117,10 +140,14 @@ parse_arguments(int argc, char **argv)
     struct timespec now;
 
     memset(&o, 0, sizeof o);
-    if (argc < 2) {
-        fprintf(stderr, usage, DEFAULT_TOP_K, DEFAULT_TEMPERATURE, DEFAULT_TOP_P, DEFAULT_CONTEXT,
-                MAX_CONTEXT);
-        exit(WRONG_USAGE);
+    if (argc < 2 || !strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+        fprintf(argc < 2 ? stderr : stdout, usage, DEFAULT_TOP_K, DEFAULT_TEMPERATURE, DEFAULT_TOP_P,
+                DEFAULT_CONTEXT, MAX_CONTEXT, MAX_ROWS - 1);
+        leave(argc < 2 ? WRONG_USAGE : DONE);
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("%s %s\n", MODEL_NAME, VERSION);
+        leave(DONE);
     }
     if (argv[1][0] == '-')
         die(WRONG_USAGE, "%s: the model directory comes first; without arguments the usage is shown",
@@ -128,6 +155,7 @@ parse_arguments(int argc, char **argv)
     o.model_dir = argv[1];
     o.limit = INT_MAX;
     o.context = DEFAULT_CONTEXT;
+    o.guesses = DEFAULT_GUESS;
     o.sampler.temperature = DEFAULT_TEMPERATURE;
     o.sampler.top_k = DEFAULT_TOP_K;
     o.sampler.top_p = DEFAULT_TOP_P;
@@ -136,7 +164,7 @@ parse_arguments(int argc, char **argv)
 
     for (int i = 2; i < argc; i += 2) {
         const char *flag = argv[i], *value = argv[i + 1]; /* argv[argc] is NULL */
-        if (flag[0] != '-' || !flag[1] || flag[2] || !strchr("rsktpiyncdbv", flag[1]))
+        if (flag[0] != '-' || !flag[1] || flag[2] || !strchr("rsktpiyncdgbv", flag[1]))
             die(WRONG_USAGE, "%s: unknown option; without arguments the usage is shown", flag);
         if (!value)
             die(WRONG_USAGE, "%s: needs a value", flag);
@@ -157,12 +185,15 @@ parse_arguments(int argc, char **argv)
             o.sampler.top_p = parse_float(flag, value, 1, "[0, 1]");
             break;
         case 'i':
-            if (!*value)
+            if (!value[strspn(value, " \t\r\n")])
                 die(WRONG_USAGE, "-i: the prompt is empty");
             o.prompt = value;
             break;
         case 'y':
-            o.system = value;
+            o.system.n = 0;
+            if (text_append(&o.system, value, strlen(value) + 1))
+                die(FAILED, "-y: out of memory");
+            terminal_tidy(&o.system);
             break;
         case 'n':
             o.limit = (int)parse_integer(flag, value, 1, INT_MAX);
@@ -174,6 +205,9 @@ parse_arguments(int argc, char **argv)
             if (strcmp(value, "gpu") && strcmp(value, "cpu"))
                 die(WRONG_USAGE, "-d %s: must be gpu or cpu", value);
             o.device = value;
+            break;
+        case 'g':
+            o.guesses = (int)parse_integer(flag, value, 0, MAX_ROWS - 1);
             break;
         case 'b':
             o.bench = (int)parse_integer(flag, value, 0, 1);
@@ -188,8 +222,7 @@ parse_arguments(int argc, char **argv)
 
 /* ---- opening ---- */
 
-/* Ctrl-C during a reply ends the reply; elsewhere, or when the first has not been obeyed yet, the program.
- * There is no colour to take back: see Screen. */
+/* Ctrl-C during a reply ends the reply; elsewhere, or when the first has not been obeyed yet, the program. */
 static void
 on_interrupt(int number)
 {
@@ -198,9 +231,26 @@ on_interrupt(int number)
         chat_phase = STOPPING;
         return;
     }
+    terminal_restore();
     ssize_t ignored = isatty(STDIN_FILENO) ? write(STDERR_FILENO, "\n", 1) : 0;
     (void)ignored;
     _exit(INTERRUPTED);
+}
+
+/* The weights are read where the file is mapped, and a file can shrink. */
+static void
+on_bus_error(int number)
+{
+    static const char line[] =
+        MODEL_NAME ": a file of the model could not be read: it has become shorter, or its "
+                   "disk has failed\n";
+    ssize_t ignored;
+
+    (void)number;
+    terminal_restore();
+    ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)ignored;
+    _exit(FAILED);
 }
 
 static void
@@ -213,17 +263,21 @@ catch_signals(void)
     action.sa_flags = SA_RESTART; /* a write that it interrupts goes on */
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, NULL);
-    action.sa_handler = SIG_IGN; /* a reader that has gone is an error of the write */
+    action.sa_handler = on_bus_error;
+    sigaction(SIGBUS, &action, NULL);
+    action.sa_handler = SIG_IGN; /* a reader that has gone is an error of the write, and so is a limit */
     sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* Is this stream a terminal whose user wants colour? (no-color.org) */
-static int
-wants_colour(int fd)
+/* Takes the places of closed standard descriptors, or else the next files that are opened would get them.
+ * What is closed fails as before when it is used: input is opened for writing only, output for reading. */
+static void
+hold_descriptors(void)
 {
-    const char *no_color = getenv("NO_COLOR");
-
-    return isatty(fd) && !(no_color && *no_color);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            die(FAILED, "/dev/null: %s", strerror(errno));
 }
 
 /* Tokenizer and templates; and the weights, for a moment, so that a broken file is reported before a missing
@@ -246,14 +300,18 @@ open_files(Chat *chat, const Options *o)
     if ((error = safetensors_open(&weights, path)))
         die(FAILED, "%s", error);
     safetensors_close(&weights);
-    chat->system = o->system;
+    chat->system = o->system.n > 1 ? o->system.text : NULL;
     chat->thinking = o->thinking;
     chat->limit = o->limit;
     chat->context = o->context;
+    chat->guesses = o->guesses;
     chat->verbose = o->verbose;
     chat->sampler = o->sampler;
-    chat->screen.bold = wants_colour(STDOUT_FILENO);
-    chat->screen.dim = wants_colour(STDERR_FILENO);
+    chat->seed = o->sampler.state;
+    screen_open(&chat->screen);
+    chat->statistics = chat->screen.err_terminal;
+    if ((error = chat_check_system(chat)))
+        die(FAILED, "-y: %s", error);
 }
 
 /* The engine for -d; without it the GPU's if it can run here, otherwise the CPU's and a line saying why. */
@@ -276,6 +334,14 @@ choose_engine(const char *device)
 
 /* ---- talking ---- */
 
+static void
+warn_of_greed(Chat *chat)
+{
+    if (chat->thinking && sampler_wants(&chat->sampler) == 1)
+        screen_note(&chat->screen,
+                    "(greedy thinking may go round in circles; the model card advises -t 0.6)");
+}
+
 /* Answers a turn. Returns an exit status: FAILED if the turn was refused, INTERRUPTED after a Ctrl-C. */
 static int
 answer(Chat *chat, const Text *text)
@@ -283,7 +349,9 @@ answer(Chat *chat, const Text *text)
     const char *error = chat_say(chat, text->text, text->n);
 
     if (error) {
-        fprintf(stderr, MODEL_NAME ": %s\n", error);
+        char line[1024];
+        snprintf(line, sizeof line, "%s", error);
+        say(line);
         return FAILED;
     }
     if ((error = chat_reply(chat)))
@@ -297,49 +365,88 @@ answer_prompt(Chat *chat, const char *prompt)
 {
     Text text = {NULL, 0, 0};
     const char *error =
-        strcmp(prompt, "-") ? text_append(&text, prompt, strlen(prompt)) : chat_read_all(stdin, &text);
+        strcmp(prompt, "-") ? text_append(&text, prompt, strlen(prompt)) : terminal_read_all(stdin, &text);
     int status;
 
     if (error)
         die(FAILED, "%s", error);
-    if (text.n == 0)
+    terminal_tidy(&text);
+    if (terminal_empty(&text))
         die(FAILED, "-i -: standard input is empty");
     status = answer(chat, &text);
     text_free(&text);
     return status;
 }
 
+static const char help[] =
+    "Type a line and press Enter: that is a turn, and the model answers it. It remembers the turns before.\n"
+    "\n"
+    "  \"\"\"      opens a turn of several lines, and closes it; what you paste is one turn, too\n"
+    "  /clear   forgets the conversation and starts over\n"
+    "  /think   lets the model think before it answers, or no more\n"
+    "  /help    shows this\n"
+    "  /exit    ends, and so does Ctrl-D\n"
+    "  Ctrl-C   stops a reply; clears what you have typed; on an empty line it ends\n"
+    "  Up, Down show what you have said\n";
+
+/* Does what a command says. */
+static void
+command(Chat *chat, Input input, const Text *text)
+{
+    switch (input) {
+    case INPUT_CLEAR:
+        chat_clear(chat);
+        screen_note(&chat->screen, "(cleared)");
+        break;
+    case INPUT_THINK:
+        chat->thinking = !chat->thinking;
+        screen_note(&chat->screen, "(%s)", chat->thinking ? "thinking" : "not thinking");
+        warn_of_greed(chat);
+        break;
+    case INPUT_HELP:
+        screen_put(stderr, help, strlen(help));
+        break;
+    default:
+        screen_note(&chat->screen, "(%.*s is no command: /help names them; in a block it is text)",
+                    (int)(text->n < 80 ? text->n : 80), text->text);
+    }
+}
+
 /* Answers turn by turn until the input ends. At a terminal a refused or interrupted turn is nothing to leave
  * for; in a pipe the first sets the exit status and the second ends it all. */
 static int
-converse(Chat *chat)
+converse(Chat *chat, const char *model_dir)
 {
-    int terminal = isatty(STDIN_FILENO), status = DONE;
-    const char *colour = chat->screen.dim ? COLOR_PROMPT : "", *reset = chat->screen.dim ? COLOR_RESET : "";
+    int status = DONE;
     const char *error;
-    ChatInput input = CHAT_NOTHING;
+    Input input = INPUT_NOTHING;
     Text text = {NULL, 0, 0};
+    Terminal keyboard;
 
-    if (terminal)
-        fprintf(
-            stderr,
-            "A line is a turn; \"\"\" opens and closes a block of lines; /clear starts over; Ctrl-C stops "
-            "a reply; Ctrl-D ends.\n");
-    while (input != CHAT_END && status != INTERRUPTED) {
-        if (terminal)
-            fprintf(stderr, "%s> %s", colour, reset);
-        if ((error = chat_read(stdin, &text, terminal ? ". " : "", &input)))
+    terminal_open(&keyboard, stdin);
+    if (keyboard.interactive) {
+        screen_note(&chat->screen, "%s: %s on %s, context %d", MODEL_NAME, model_dir,
+                    chat->engine->device(chat->model), chat->context);
+        screen_note(&chat->screen, "Type a line and press Enter. /help tells more, Ctrl-D ends.");
+    }
+    while (input != INPUT_END && input != INPUT_STOP && status != INTERRUPTED) {
+        if ((error = terminal_read(&keyboard, &text, &input)))
             die(FAILED, "%s", error);
-        if (input == CHAT_CLEAR)
-            chat_clear(chat);
-        if (input == CHAT_TURN) {
+        if (input == INPUT_TURN) {
             int outcome = answer(chat, &text);
-            if (outcome != DONE && !terminal)
+            if (outcome != DONE && !keyboard.interactive)
                 status = outcome;
+        } else if (input > INPUT_TURN) {
+            command(chat, input, &text);
         }
     }
-    if (terminal)
+    if (input == INPUT_STOP)
+        status = INTERRUPTED;
+    if (keyboard.interactive) {
+        terminal_restore();
         fputc('\n', stderr);
+    }
+    terminal_close(&keyboard);
     text_free(&text);
     return status;
 }
@@ -347,6 +454,7 @@ converse(Chat *chat)
 int
 main(int argc, char **argv)
 {
+    hold_descriptors();
     Options o = parse_arguments(argc, argv);
     Chat chat;
     const char *error;
@@ -358,8 +466,7 @@ main(int argc, char **argv)
     chat.engine = choose_engine(o.device);
     if ((error = chat.engine->open(&chat.model, o.model_dir, options)))
         die(FAILED, "%s", error);
-    if (o.thinking && sampler_wants(&o.sampler) == 1)
-        fprintf(stderr, "(greedy thinking may go round in circles; the model card advises -t 0.6)\n");
+    warn_of_greed(&chat);
     if (o.verbose)
         fprintf(stderr, "seed %lld\n", (long long)o.sampler.state);
     if (o.bench) {
@@ -368,9 +475,10 @@ main(int argc, char **argv)
         if (fflush(stdout) || ferror(stdout))
             die(FAILED, "standard output: the figures could not be written");
     } else {
-        status = o.prompt ? answer_prompt(&chat, o.prompt) : converse(&chat);
+        status = o.prompt ? answer_prompt(&chat, o.prompt) : converse(&chat, o.model_dir);
     }
     chat.engine->close(chat.model);
     chat_close(&chat);
+    text_free(&o.system);
     return status;
 }

@@ -1,5 +1,6 @@
 """What tests share: the tokenizer of Qwen3 in data/qwen3, the program tokenize, a terminal, how a script runs."""
 
+import codecs
 import functools
 import json
 import lzma
@@ -71,6 +72,7 @@ class Terminal:
 
     def __init__(self, *command, folder=".", **env):
         self.output = self.unread = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.child, self.fd = pty.fork()
         if self.child == 0:
             os.chdir(folder)
@@ -91,8 +93,9 @@ class Terminal:
             if not data:
                 assert text is None, "ended before %r; there is %r" % (text, self.unread)
                 break
-            self.output += data.decode("utf-8", "replace")
-            self.unread += data.decode("utf-8", "replace")
+            decoded = self.decoder.decode(data)
+            self.output += decoded
+            self.unread += decoded
         found = len(self.unread) if text is None else self.unread.index(text) + len(text)
         read, self.unread = self.unread[:found], self.unread[found:]
         return read

@@ -4,6 +4,7 @@
  * prompt, and what is typed; every other turn typed is taken for a reply. */
 #include "toy_tokenizer.h"
 #include "../chat.h"
+#include "../terminal.h"
 
 #include <stdint.h>
 
@@ -56,9 +57,10 @@ cut(Template *t, int texts)
     return 1;
 }
 
-/* Text that came from a reader and goes to a screen: plain, it gets through unchanged if it is UTF-8. */
+/* Text that came from a reader and goes to a screen: plain, it gets through unchanged if it is UTF-8, and to
+ * a terminal without control characters. */
 static void
-show(const Text *text, int bold)
+show(const Text *text, int bold, int terminal)
 {
     char *written;
     size_t size, broken = 0;
@@ -68,28 +70,29 @@ show(const Text *text, int bold)
     s.out = open_memstream(&written, &size);
     s.err = stderr;
     s.bold = bold;
+    s.out_terminal = terminal;
     for (size_t i = 0; i < text->n; i += 3)
-        HOLDS(!chat_write(&s, text->text + i, text->n - i < 3 ? (int)(text->n - i) : 3));
-    HOLDS(!chat_write_end(&s));
+        HOLDS(!screen_write(&s, text->text + i, text->n - i < 3 ? (int)(text->n - i) : 3));
+    HOLDS(!screen_end(&s));
     fclose(s.out);
     HOLDS(size > 0 && written[size - 1] == '\n');
     for (size_t i = 0; i < text->n;) {
         int left = text->n - i < 4 ? (int)(text->n - i) : 4;
-        int length = chat_utf8((const unsigned char *)text->text + i, left);
+        int length = screen_utf8(text->text + i, (size_t)left);
         HOLDS(length <= left && length >= -3);
         broken += length <= 0;
         i += length > 0 ? (size_t)length : length < 0 ? (size_t)-length : text->n - i;
     }
-    if (!bold && !broken)
+    if (!bold && !terminal && !broken)
         HOLDS(size - text->n <= 1 && !memcmp(written, text->text, text->n));
     for (size_t i = 0; i < size;) {
-        int length = chat_utf8((const unsigned char *)written + i, size - i < 4 ? (int)(size - i) : 4);
+        int length = screen_utf8(written + i, size - i < 4 ? size - i : 4);
         HOLDS(length > 0);
+        HOLDS(!terminal || written[i] == '\n' || written[i] == '\t' || !screen_control(written + i, length));
         i += (size_t)length;
     }
     free(written);
-    text_free(&s.speech);
-    text_free(&s.thought);
+    screen_close(&s);
 }
 
 int
@@ -97,7 +100,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const uint8_t *end = data + size;
     Text system, typed, text = {NULL, 0, 0};
-    ChatInput kind = CHAT_NOTHING;
+    Input kind = INPUT_NOTHING;
+    Terminal keyboard;
     int turns = 0, in_templates, in_text = 0;
     Chat c;
 
@@ -117,13 +121,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (cut(&c.templates[0][0], 1) && cut(&c.templates[0][1], 1) && cut(&c.templates[1][0], 2) &&
         cut(&c.templates[1][1], 2) && typed.n > 0) {
         FILE *in = fmemopen(typed.text, typed.n, "rb");
-        while (!chat_read(in, &text, "", &kind) && kind != CHAT_END) {
-            if (kind == CHAT_CLEAR)
+        terminal_open(&keyboard, in);
+        while (!terminal_read(&keyboard, &text, &kind) && kind != INPUT_END) {
+            if (kind == INPUT_CLEAR)
                 chat_clear(&c);
-            if (kind != CHAT_TURN)
+            if (kind != INPUT_TURN)
                 continue;
             HOLDS(text.n > 0);
-            show(&text, turns % 2);
+            show(&text, turns % 2, 0);
+            show(&text, 0, 1);
             if (turns++ % 2 && c.n > 0) {
                 text_free(&c.turns[c.n - 1].reply);
                 HOLDS(!text_append(&c.turns[c.n - 1].reply, text.text, text.n));

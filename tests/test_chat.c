@@ -27,6 +27,7 @@ static struct {
     int prefilled, decoded;   /* tokens, since the last reset */
     int interrupt_at;         /* Ctrl-C comes while this decode runs, counted from 1 */
     int interrupt_in_prefill; /* or during the first prefill */
+    float logit;              /* of every candidate */
     const char *error;        /* what every call fails with */
 } fake;
 
@@ -53,7 +54,7 @@ fake_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *c
     fake.cache[pos] = tokens[0];
     fake.held = pos + 1;
     candidates[0].id = fake.at < fake.script.n ? fake.script.id[fake.at++] : IM_END;
-    candidates[0].logit = 1;
+    candidates[0].logit = fake.logit;
     if (++fake.decoded == fake.interrupt_at)
         chat_phase = STOPPING;
     return fake.error;
@@ -94,6 +95,7 @@ open_chat(Chat *c)
     c->context = FAKE_CONTEXT;
     tokens_free(&fake.script);
     memset(&fake, 0, sizeof fake);
+    fake.logit = 1;
 }
 
 static void
@@ -260,10 +262,13 @@ test_what_the_cache_holds_is_not_computed_again(void)
     CHECK(fake.prefilled == fake.held - 7 - 1 - shared);
     CHECK(!strcmp(said(&c, c.screen.out), "Hello\nSo long\n"));
 
-    /* The same again: only the last token runs. */
+    /* The same again: only the last token runs. After chat_clear all of it does. */
+    chat_drop(&c, c.n);
+    CHECK(!turn(&c, "Hi", ""));
+    CHECK(fake.prefilled == 0 && fake.decoded == 1 && c.last.reused == c.last.prompt - 1);
     chat_clear(&c);
     CHECK(!turn(&c, "Hi", ""));
-    CHECK(fake.prefilled == 0 && fake.decoded == 1);
+    CHECK(fake.prefilled == c.last.prompt - 1 && fake.decoded == 1 && c.last.reused == 0);
     close_chat(&c);
 
     /* A thought that is gone from history is gone from the cache. */
@@ -291,6 +296,7 @@ test_long_prompts_go_in_chunks(void)
 static void
 test_the_oldest_turns_are_dropped(void)
 {
+    const char *error;
     Chat c;
     char prompt[256];
 
@@ -310,10 +316,77 @@ test_the_oldest_turns_are_dropped(void)
     /* One that can never fit is refused, and nothing is forgotten for it. */
     memset(prompt, 'x', sizeof prompt - 1);
     prompt[sizeof prompt - 1] = '\0';
-    const char *error = turn(&c, prompt, "");
+    error = turn(&c, prompt, "");
     CHECK(error && strstr(error, "70") && strstr(error, "-c"));
     CHECK(c.n == 1 && !memcmp(c.turns[0].user.text, "second", 6));
     CHECK(!strcmp(said(&c, c.screen.err), ""));
+    close_chat(&c);
+}
+
+/* Then there is peace for a while. */
+static void
+test_a_full_context_is_left_half_free(void)
+{
+    char line[16];
+    int dropped = 0;
+    Chat c;
+
+    open_chat(&c);
+    c.context = 400;
+    for (int i = 0; i < 40; i++) {
+        int n = c.n;
+        snprintf(line, sizeof line, "turn %d", i);
+        CHECK(!turn(&c, line, "yes<|im_end|>"));
+        CHECK(c.last.prompt + 100 - 1 <= 400);
+        if (c.n <= n) {
+            CHECK(c.last.prompt <= 200 && c.last.prompt > 200 - 40); /* no more than needed */
+            CHECK(strstr(said(&c, c.screen.err), " turns forgotten)\n"));
+            CHECK(c.last.reused < 40);
+            dropped++;
+        } else if (i > 0) {
+            CHECK(c.last.reused > c.last.prompt - 60);
+        }
+        CHECK(!memcmp(c.turns[c.n - 1].user.text, line, strlen(line)));
+    }
+    CHECK(dropped >= 3 && dropped < 14);
+    close_chat(&c);
+}
+
+/* The same seed and the same turns give the same replies, also after /clear. */
+static void
+test_clear_is_a_fresh_start(void)
+{
+    uint64_t state;
+    Chat c;
+
+    open_chat(&c);
+    c.seed = c.sampler.state = 7;
+    CHECK(!turn(&c, "Hi", "Hello<|im_end|>"));
+    sampler_random(&c.sampler);
+    state = c.sampler.state;
+    chat_clear(&c);
+    CHECK(c.n == 0 && c.cached.n == 0 && c.sampler.state == 7);
+    sampler_random(&c.sampler);
+    CHECK(c.sampler.state == state);
+    close_chat(&c);
+}
+
+static void
+test_a_system_prompt_must_leave_room(void)
+{
+    char system[64];
+    const char *error;
+    Chat c;
+
+    open_chat(&c);
+    CHECK(!chat_check_system(&c) && c.n == 0);
+    memset(system, 'x', sizeof system);
+    system[sizeof system - 1] = '\0';
+    c.system = system;
+    CHECK(!chat_check_system(&c) && c.n == 0);
+    c.context = 64;
+    error = chat_check_system(&c);
+    CHECK(error && strstr(error, "64") && strstr(error, "system prompt") && c.n == 0);
     close_chat(&c);
 }
 
@@ -349,6 +422,8 @@ test_a_reply_ends(void)
     CHECK(!turn(&c, "Hi", "three"));
     CHECK(!strcmp(said(&c, c.screen.out), "thr\n"));
     CHECK(c.turns[2].reply.n == 3 && fake.decoded == 3);
+    CHECK(!strcmp(said(&c, c.screen.err), "(the reply was cut: -n 3)\n"));
+    CHECK(!turn(&c, "Hi", "fo<|im_end|>")); /* it ends by itself, at the last token that it may have */
     CHECK(!strcmp(said(&c, c.screen.err), ""));
     close_chat(&c);
 
@@ -377,11 +452,22 @@ test_ctrl_c_ends_a_reply_and_keeps_the_turn(void)
     CHECK(!c.interrupted);
     close_chat(&c);
 
+    /* One that comes while the last token is made does not make the reply another. */
+    open_chat(&c);
+    fake.interrupt_at = 3;
+    CHECK(!turn(&c, "Hi", "He<|im_end|>"));
+    CHECK(!c.interrupted && chat_phase == IDLE);
+    c.limit = 2;
+    fake.interrupt_at = 2;
+    CHECK(!turn(&c, "Hi", "Hello"));
+    CHECK(!c.interrupted && c.n == 2);
+    close_chat(&c);
+
     open_chat(&c);
     memset(text, 'a', sizeof text - 1);
     fake.interrupt_in_prefill = 1;
     CHECK(!turn(&c, text, "Hello<|im_end|>"));
-    CHECK(c.interrupted && c.n == 1 && c.turns[0].reply.n == 0);
+    CHECK(c.interrupted && c.n == 0); /* nothing was said: the turn leaves no trace */
     CHECK(fake.prefilled == PREFILL_CHUNK && fake.decoded == 0);
     CHECK(!strcmp(said(&c, c.screen.out), "\n"));
     close_chat(&c);
@@ -398,6 +484,27 @@ test_errors_of_the_engine_and_of_stdout_are_passed_on(void)
     const char *error = turn(&c, "Hi", "Hello");
     CHECK(error && !strcmp(error, "the device is gone"));
     CHECK(chat_phase == IDLE);
+    close_chat(&c);
+
+    /* The first of two counts. */
+    if (full) {
+        open_chat(&c);
+        FILE *out = c.screen.out;
+        c.screen.out = full;
+        fake.error = fail("the device is %s", "gone");
+        error = turn(&c, "Hi", "Hello");
+        CHECK(error && !strcmp(error, "the device is gone"));
+        c.screen.out = out;
+        close_chat(&c);
+    }
+
+    open_chat(&c);
+    fake.logit = NAN;
+    error = turn(&c, "Hi", "Hello");
+    CHECK(error && strstr(error, "no numbers"));
+    fake.logit = INFINITY;
+    error = turn(&c, "Hi", "Hello");
+    CHECK(error && strstr(error, "no numbers"));
     close_chat(&c);
 
     if (!full)
@@ -460,229 +567,37 @@ test_verbose_prints_ids_and_timings_to_stderr(void)
     const char *err = said(&c, c.screen.err);
     CHECK(strstr(err, "prompt: 256 117 115 101 114 10 65 257 ") && strstr(err, "\nreply: 66 257\n"));
     CHECK(strstr(err, " prompt tokens, 0 reused, ") && strstr(err, " tokens/s, "));
+    CHECK(strstr(err, "\ncontext: 27 of 3072\n"));
     close_chat(&c);
-}
 
-/* What a screen shows of this text, when it gets it a byte at a time. */
-static const char *
-shown(const char *text, size_t n, int bold)
-{
-    static char copy[4096];
-    char *written;
-    size_t size;
-    Screen s;
-
-    memset(&s, 0, sizeof s);
-    s.out = open_memstream(&written, &size);
-    s.err = stderr;
-    s.bold = bold;
-    for (size_t i = 0; i < n; i++)
-        CHECK(!chat_write(&s, text + i, 1));
-    CHECK(!chat_write_end(&s));
-    fclose(s.out);
-    memcpy(copy, written, size);
-    copy[size] = '\0';
-    free(written);
-    text_free(&s.speech);
-    text_free(&s.thought);
-    return copy;
-}
-
-static void
-test_bytes_are_held_back_until_they_form_whole_characters(void)
-{
-    /* Expected values: Python's bytes.decode("utf-8", errors="replace"). */
-    static const char *const cases[][2] = {
-        {"a\xC3\xA9\xE4\xBD\xA0\xF0\x9F\x99\x82", "a\xC3\xA9\xE4\xBD\xA0\xF0\x9F\x99\x82"},
-        {"\xE4\xBD", "\xEF\xBF\xBD"},
-        {"\xE4\xBD!", "\xEF\xBF\xBD!"},
-        {"\xFF\xC0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xE0\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xF0\x80\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xF0\x9F\x99\xC3\xA9", "\xEF\xBF\xBD\xC3\xA9"},
-        {"\xF1\x80\x80\xE1\x80\xC2", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
-        {"\xC3\xC3\xA9", "\xEF\xBF\xBD\xC3\xA9"},
-    };
-    char wanted[64];
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(wanted, sizeof wanted, "%s\n", cases[i][1]);
-        CHECK(!strcmp(shown(cases[i][0], strlen(cases[i][0]), 0), wanted));
-    }
-
-    Screen s;
-    char *written;
-    size_t size;
-    memset(&s, 0, sizeof s);
-    s.out = open_memstream(&written, &size);
-    s.err = stderr;
-    CHECK(!chat_write(&s, "a\xF0\x9F\x99", 4) && size == 1);
-    CHECK(!chat_write(&s, "\x82", 1) && size == 5);
-    fclose(s.out);
-    free(written);
-    text_free(&s.speech);
-}
-
-static void
-test_bold_is_bold_and_code_is_untouched(void)
-{
-#define B(text) "\x1b[1m" text "\x1b[0m"
-    static const char *const cases[][2] = {
-        {"a **b** c", "a " B("b") " c"},
-        {"**b**", B("b")},
-        {"**b** and **c d**.", B("b") " and " B("c d") "."},
-        {"* **b**: c", "* " B("b") ": c"},
-        {"(**b**)", "(" B("b") ")"},
-        {"**`-c`**: d", B("`-c`") ": d"},
-        {"\xE4\xBD\xA0**\xE5\xA5\xBD**", "\xE4\xBD\xA0" B("\xE5\xA5\xBD")},
-        {"`a`**b**", "`a`" B("b")},
-        {"a ** b ** c", "a ** b ** c"},     /* operators */
-        {"2**3 and 3**2", "2**3 and 3**2"}, /* powers */
-        {"f(**a, **b)", "f(**a, **b)"},
-        {"***", "***"},
-        {"****", "****"},
-        {"***a***", "***a***"},
-        {"**a\nb**", "**a\nb**"}, /* bold stays on its line */
-        {"**a", "**a"},
-        {"**", "**"},
-        {"*a*", "*a*"},
-        {"`x **y** z`", "`x **y** z`"},
-        {"``x ` **y** z`` **b**", "``x ` **y** z`` " B("b")},
-        {"```\nx **y** z\n```\n**b**", "```\nx **y** z\n```\n" B("b")},
-        {"```c\n`a\n**y**\n```", "```c\n`a\n**y**\n```"},
-        {"a ` b\n**c**", "a ` b\n" B("c")}, /* a lone backtick ends with its line */
-    };
-    char wanted[256], text[700];
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        snprintf(wanted, sizeof wanted, "%s\n", cases[i][1]);
-        CHECK(!strcmp(shown(cases[i][0], strlen(cases[i][0]), 1), wanted));
-        snprintf(wanted, sizeof wanted, "%s\n", cases[i][0]);
-        CHECK(!strcmp(shown(cases[i][0], strlen(cases[i][0]), 0), wanted));
-    }
-    memset(text, 'a', sizeof text); /* too long to hold back: shown as it is */
-    memcpy(text, "**", 2);
-    memcpy(text + 600, "**\n", 4);
-    CHECK(!strcmp(shown(text, 603, 1), text));
-}
-
-static FILE *
-input(const char *bytes, size_t n)
-{
-    FILE *file = tmpfile();
-
-    if (!file || fwrite(bytes, 1, n, file) < n)
-        abort();
-    rewind(file);
-    return file;
-}
-
-/* Reads turns until the end; gives them joined by '|', "/clear" as "<clear>". */
-static const char *
-turns_of(const char *bytes, size_t n)
-{
-    static char all[4096];
-    FILE *file = input(bytes, n);
-    Text text = {NULL, 0, 0};
-    ChatInput kind = CHAT_NOTHING;
-    size_t length = 0;
-
-    while (kind != CHAT_END) {
-        CHECK(!chat_read(file, &text, "", &kind));
-        if (kind == CHAT_CLEAR)
-            length += (size_t)sprintf(all + length, "<clear>|");
-        if (kind == CHAT_TURN) {
-            memcpy(all + length, text.text, text.n);
-            length += text.n;
-            all[length++] = '|';
-        }
-    }
-    all[length] = '\0';
-    CHECK(!chat_read(file, &text, "", &kind) && kind == CHAT_END); /* and the end stays the end */
-    text_free(&text);
-    fclose(file);
-    return all;
-}
-
-static void
-test_a_line_is_a_turn(void)
-{
-#define Q "\"\"\""
-    static const char *const cases[][2] = {
-        {"", ""},
-        {"\n\r\n  \n\t\n", ""},
-        {"a\nb\n", "a|b|"},
-        {"a\r\nb", "a|b|"},
-        {" a \n", " a |"},
-        {"/clear\na /clear\n/clear \n/clear", "<clear>|a /clear|/clear |<clear>|"},
-        {Q "\na\nb\n" Q "\nc\n", "a\nb|c|"},
-        {Q "a\r\nb" Q "\nc\n", "a\nb|c|"},
-        {Q "a" Q "\nc\n", "a|c|"},
-        {Q "\n\na\n\n" Q "\n", "\na\n|"},
-        {Q "\na\n", "a|"}, /* the end of the input closes it */
-        {Q "\n" Q "\n" Q Q "\nb\n", "b|"},
-        {Q "\n/clear\n" Q "\n", "/clear|"},
-        {Q "\"\na" Q, "\"\na|"},
-        {"a " Q "\nb\n", "a " Q "|b|"}, /* not at the beginning of a line: text */
-        {"\"\"\n", "\"\"|"},
-        {"\xFF\xFE\n", "\xFF\xFE|"},
-    };
-    FILE *file;
-    Text text = {NULL, 0, 0};
-    ChatInput kind;
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        CHECK(!strcmp(turns_of(cases[i][0], strlen(cases[i][0])), cases[i][1]));
-
-    file = input("a\0b\n", 4);
-    CHECK(!chat_read(file, &text, "", &kind) && kind == CHAT_TURN);
-    CHECK(text.n == 3 && !memcmp(text.text, "a\0b", 3));
-    fclose(file);
-
-    enum { LONG = 1 << 20 };
-    char *line = (char *)malloc(LONG);
-    memset(line, 'x', LONG);
-    file = input(line, LONG);
-    CHECK(!chat_read(file, &text, "", &kind) && kind == CHAT_TURN && text.n == LONG);
-    fclose(file);
-    free(line);
-    text_free(&text);
-}
-
-static void
-test_all_of_the_input_as_one_turn(void)
-{
-    static const char *const cases[][2] = {
-        {"", ""}, {"a", "a"}, {"a\n", "a"}, {"a\r\nb\n\n", "a\nb\n"}, {Q "\n/clear\n", Q "\n/clear"}};
-    Text text = {NULL, 0, 0};
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        FILE *file = input(cases[i][0], strlen(cases[i][0]));
-        CHECK(!chat_read_all(file, &text));
-        CHECK(text.n == strlen(cases[i][1]) && (!text.n || !memcmp(text.text, cases[i][1], text.n)));
-        fclose(file);
-    }
-    text_free(&text);
+    open_chat(&c); /* without it a line for people */
+    c.statistics = 1;
+    CHECK(!turn(&c, "A", "B<|im_end|>"));
+    err = said(&c, c.screen.err);
+    CHECK(*err == '[' && strstr(err, " tk/s, 2 tokens in ") && strstr(err, "s, context 27 of 3072]\n"));
+    close_chat(&c);
 }
 
 static void
 test_templates_are_data(void)
 {
     static const char *const broken[] = {"", "no place for text", "%s and %s", "%", "%%s%s%s"};
-    static const char odd[] = "%d%n%%%s%5000000d\0%";
+    static const char odd[] = "%d%n%%%s%5000000d\0%", odd_system[] = "%n%s%d%n%%%s%5000000d\0%";
     static char large[(1 << 20) + 4096];
     char path[256];
     const char *error;
     Chat c;
 
     write_file("template_user.txt", odd, sizeof odd - 1);
+    write_file("template_user_thinking.txt", odd, sizeof odd - 1);
+    write_file("template_system.txt", odd_system, sizeof odd_system - 1);
+    write_file("template_system_thinking.txt", odd_system, sizeof odd_system - 1);
     open_chat(&c);
     CHECK(!chat_say(&c, "%s", 2));
     CHECK(c.templates[0][0].piece[0].n == 6 && c.templates[0][0].piece[1].n == 11);
     close_chat(&c);
 
+    write_templates();
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
         write_file("template_user.txt", broken[i], strlen(broken[i]));
         error = chat_open(&c, directory);
@@ -708,6 +623,50 @@ test_templates_are_data(void)
     write_templates();
 }
 
+/* The four are of one model, or the conversation would be a mixture. */
+static void
+test_templates_belong_together(void)
+{
+    static const char *const odd[][2] = {
+        {"template_user.txt", "<|user|>%s" ASSISTANT NO_THINKING},
+        {"template_user.txt", USER "%s<|assistant|>"},
+        {"template_user_thinking.txt", "<|user|>%s" ASSISTANT},
+        {"template_user_thinking.txt", USER "%s<|assistant|>"},
+        {"template_system.txt", "%s" USER "%s" ASSISTANT NO_THINKING},
+        {"template_system.txt", SYSTEM("%s") "<|user|>%s" ASSISTANT NO_THINKING},
+        {"template_system.txt", SYSTEM("%s") USER "%s"},
+        {"template_system_thinking.txt", SYSTEM("%s") "<|user|>%s" ASSISTANT},
+        {"template_system_thinking.txt", "%s" USER "%s" ASSISTANT},
+        {"template_system_thinking.txt", SYSTEM("%s") USER "%s<|assistant|>"},
+    };
+    const char *error;
+    Chat c;
+
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        write_file(odd[i][0], odd[i][1], strlen(odd[i][1]));
+        error = chat_open(&c, directory);
+        CHECK(error && strstr(error, "template_") && strstr(error, "one model"));
+        chat_close(&c);
+        write_templates();
+    }
+}
+
+/* As a clone with autocrlf has them. */
+static void
+test_templates_may_have_windows_line_ends(void)
+{
+    static const char user[] = "<|im_start|>user\r\n%s<|im_end|>\r\n<|im_start|>assistant\r\n";
+    Chat c;
+
+    write_file("template_user_thinking.txt", user, strlen(user));
+    open_chat(&c);
+    c.thinking = 1;
+    CHECK(!chat_say(&c, "Hi\r\n", 4));
+    CHECK(are(c.ids.id, c.ids.n, USER "Hi\r\n" ASSISTANT));
+    close_chat(&c);
+    write_templates();
+}
+
 int
 main(void)
 {
@@ -725,17 +684,18 @@ main(void)
     test_what_the_cache_holds_is_not_computed_again();
     test_long_prompts_go_in_chunks();
     test_the_oldest_turns_are_dropped();
+    test_a_full_context_is_left_half_free();
+    test_clear_is_a_fresh_start();
+    test_a_system_prompt_must_leave_room();
     test_a_prompt_may_fill_the_context();
     test_a_reply_ends();
     test_ctrl_c_ends_a_reply_and_keeps_the_turn();
     test_errors_of_the_engine_and_of_stdout_are_passed_on();
     test_thinking_goes_to_stderr();
     test_verbose_prints_ids_and_timings_to_stderr();
-    test_bytes_are_held_back_until_they_form_whole_characters();
-    test_bold_is_bold_and_code_is_untouched();
-    test_a_line_is_a_turn();
-    test_all_of_the_input_as_one_turn();
     test_templates_are_data();
+    test_templates_belong_together();
+    test_templates_may_have_windows_line_ends();
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, names[i]);
         unlink(path);

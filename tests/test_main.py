@@ -91,7 +91,7 @@ def test_without_arguments_the_usage_and_the_files_are_shown():
     run = Run()
     assert run.status == 2 and run.out == b""
     assert run.err.startswith("usage: qwen600-tiny <model_dir> [options]\n")
-    for flag in "rsktpiyncdbv":
+    for flag in "rsktpiyncdgbv":
         assert "\n  -%s <" % flag in run.err, flag
     for file in FILES:
         assert file in run.err, file
@@ -108,6 +108,7 @@ def test_wrong_arguments_are_refused_before_anything_is_opened():
         "-n": ["0", "-5", "", "ten", "2147483648"],
         "-c": ["0", "-1", "8193", "999999999999", "", "8k"],
         "-d": ["tpu", "", "GPU"],
+        "-g": ["8", "-1", "", "all"],
         "-b": ["2", "-1", "yes"],
         "-v": ["2", "", "-1"],
         "-i": [""],
@@ -142,6 +143,39 @@ def test_extreme_arguments_are_accepted():
 def test_the_last_of_repeated_options_counts():
     run = chat("-i", "Hi", "-t", "0", "-v", "1", "-n", "5", "-n", "2", model=random_model())
     assert len(run.ids("reply")[0]) == 2
+
+
+def test_usage_and_version_on_request():
+    for flag in "-h", "--help":
+        run = Run(flag)
+        assert run.status == 0 and run.err == "" and run.out.decode() == Run().err, run.out
+        assert Run(flag, "whatever", "-x").status == 0
+    run = Run("--version")
+    assert run.status == 0 and re.match(rb"qwen600-tiny \d+\.\d+\n$", run.out) and run.err == "", run.out
+    for flag in "-h", "--version":
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([PROGRAM, flag], stdout=full, stderr=subprocess.PIPE)
+        assert done.returncode == 1 and b"standard output" in done.stderr, done
+
+
+def test_an_empty_prompt_is_refused_and_an_empty_system_prompt_is_none():
+    for blank in " ", "\t \n", "\r\n":
+        refused(2, "-i", "/nowhere", "-i", blank)
+        refused(1, "standard input is empty", MODEL, "-d", "cpu", "-i", "-", stdin=blank)
+    run = chat("-i", "Hi", "-n", "1", "-v", "1", "-y", "")
+    assert run.ids("prompt") == [prompt("Hi")]
+
+
+def test_windows_line_ends_and_byte_order_marks_are_dropped():
+    for arguments, stdin in ((["-i", "\ufeffone\r\ntwo"], b""), (["-i", "-"], b"\xef\xbb\xbfone\r\ntwo\r\n"),
+                             ([], b'\xef\xbb\xbf"""\r\none\r\ntwo\r\n"""\r\n')):
+        run = chat("-n", "1", "-v", "1", "-y", "a\r\nb", *arguments, stdin=stdin)
+        assert run.ids("prompt") == [prompt("-y", "a\nb", "one\ntwo")], arguments
+
+
+def test_a_system_prompt_that_cannot_fit_is_refused_once_and_at_once():
+    run = refused(1, "-y: ", MODEL, "-d", "cpu", "-c", "100", "-y", "word " * 200, stdin="Hi\nHi\n")
+    assert "100" in run.err and "larger -c" in run.err
 
 
 # Files
@@ -180,6 +214,55 @@ def test_broken_files_come_before_a_missing_device():
         refused(1, file, path, "-d", "gpu", env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
 
 
+def test_templates_must_go_together():
+    for file in TEMPLATES:
+        with open(os.path.join(MODEL, file), "rb") as whole:
+            whole = whole.read()
+        odd = directory("odd " + file, **{file.split(".")[0]: whole.replace(b"<|im_start|>user\n", b"<|user|>")})
+        assert "one model" in refused(1, "template_", odd, "-d", "cpu").err
+    crlf = {}
+    for file in TEMPLATES:
+        with open(os.path.join(MODEL, file), "rb") as whole:
+            crlf[file.split(".")[0]] = whole.read().replace(b"\n", b"\r\n")
+    run = chat("-n", "1", "-v", "1", stdin="Hi\nHo\n", model=directory("crlf", **crlf))
+    assert run.ids("prompt") == chat("-n", "1", "-v", "1", stdin="Hi\nHo\n").ids("prompt")
+
+
+def test_a_pipe_in_place_of_a_template_is_not_waited_for():
+    for file in TEMPLATES:
+        path = directory("fifo " + file, **{file.split(".")[0]: None})
+        os.mkfifo(os.path.join(path, file))
+        assert "not a regular file" in refused(1, file, path, "-d", "cpu").err
+
+
+def damaged(name, value):
+    """A model whose weights are this 16-bit number, all of them."""
+    random_model()
+    with open(os.path.join(scratch, "weights", "model.safetensors"), "rb") as file:
+        whole = file.read()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    return directory(name, model=whole[:start] + value * ((len(whole) - start) // 2))
+
+
+def test_weights_that_are_no_numbers_end_with_one_line():
+    for name, value in ("nan", b"\xc0\x7f"), ("infinity", b"\x80\x7f"):
+        run = Run(damaged(name, value), "-d", "cpu", "-i", "Hi", "-t", "0", "-n", "20")
+        assert run.status == 1 and run.out in (b"", b"\n"), run.out
+        assert run.err.count("\n") == 1 and "no numbers" in run.err, run.err
+
+
+def test_a_file_that_shrinks_ends_with_one_line():
+    random_model()
+    weights = os.path.join(scratch, "shrinking")
+    shutil.copy(os.path.join(scratch, "weights", "model.safetensors"), weights)
+    child = subprocess.Popen([PROGRAM, directory("shrinks", model=weights), "-d", "cpu", "-t", "0", "-i", "Hi"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    os.read(child.stdout.fileno(), 1)
+    os.truncate(weights, 100)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 1 and err.count(b"\n") == 1 and b"shorter" in err, (child.returncode, err)
+
+
 # Device
 
 
@@ -188,8 +271,9 @@ def test_without_a_gpu_the_cpu_serves_and_a_line_says_so():
     refused(1, "gpu", MODEL, "-d", "gpu", "-i", "Hi", env=env)
     run = Run(MODEL, "-i", "Hi", "-n", "3", env=env)
     assert run.status == 0 and run.out.endswith(b"\n")
-    assert run.err.count("\n") == 1 and "GPU" in run.err and "CPU" in run.err, run.err
-    assert chat("-i", "Hi", "-n", "3").err == ""
+    gpu, cut = run.err.splitlines()
+    assert "GPU" in gpu and "CPU" in gpu and cut == "(the reply was cut: -n 3)", run.err
+    assert chat("-i", "Hi", "-n", "3").err == cut + "\n"
 
 
 # The conversation
@@ -199,7 +283,7 @@ def test_a_prompt_is_answered_and_nothing_else_is_written():
     run = chat("-i", "Hi", "-t", "0", "-n", "50")
     assert run.out.endswith(b"\n") and not run.out.endswith(b"\n\n")
     assert b"\x1b" not in run.out and b"<|" not in run.out
-    assert run.err == ""
+    assert run.err == ("" if len(prompt(run.out.decode())) - len(prompt("")) < 50 else "(the reply was cut: -n 50)\n")
 
 
 def test_each_line_is_a_turn_of_one_conversation():
@@ -223,6 +307,24 @@ def test_a_block_is_one_turn():
 def test_clear_starts_over():
     run = chat("-t", "0", "-n", "1", "-v", "1", "-y", "Be brief.", stdin="Hi\n/clear\nBye\n")
     assert run.ids("prompt") == [prompt("-y", "Be brief.", "Hi"), prompt("-y", "Be brief.", "Bye")]
+
+
+def test_commands_in_a_pipe():
+    run = chat("-t", "0", "-n", "1", "-v", "1", stdin="Hi\n/think \nHo\n/think\n/help\n/etc\n  /exit\nnever\n")
+    replies = run.out.decode().split("\n")
+    assert run.ids("prompt")[:2] == [prompt("Hi"), prompt("-r", "1", "Hi", replies[0], "Ho")]
+    assert len(run.ids("prompt")) == 3, "/etc is a turn: " + run.err
+    assert re.search(r"^\(thinking\)$", run.err, re.M) and re.search(r"^\(not thinking\)$", run.err, re.M), run.err
+    assert "/clear" in run.err
+    assert chat(stdin=" /clear \n").err == "(cleared)\n"
+
+
+def test_clear_is_a_fresh_start():
+    turns = "Hi\nWhat is RoPE?\n"
+    run = chat("-s", "5", "-t", "2", "-n", "20", "-v", "1", stdin=turns + "/clear\n" + turns, model=random_model())
+    replies, prompts = run.ids("reply"), run.ids("prompt")
+    assert replies[:2] == replies[2:] and prompts[:2] == prompts[2:]
+    assert run.err.count("%d prompt tokens, 0 reused" % len(prompts[0])) == 2, run.err
 
 
 def test_a_dash_reads_all_of_standard_input():
@@ -309,9 +411,10 @@ def test_a_prompt_that_cannot_fit_is_refused_with_both_numbers():
 
 
 def test_verbose_prints_timings_to_stderr():
-    run = chat("-i", "Hi", "-n", "3", "-t", "0", "-v", "1", model=random_model())
-    assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
-                     r"[\d.]+ ms each$", run.err, re.M), run.err
+    for guesses, end in ("0", ""), ("7", r"; \d guessed, \d kept"):
+        run = chat("-i", "Hi", "-n", "3", "-t", "0", "-v", "1", "-g", guesses, model=random_model())
+        assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
+                         r"[\d.]+ ms each" + end + "$", run.err, re.M), run.err
     assert run.out == chat("-i", "Hi", "-n", "3", "-t", "0", model=random_model()).out
 
 
@@ -374,6 +477,52 @@ def test_ctrl_c_in_a_pipe_ends_the_line_and_the_program():
         status, out, err = interrupted(signal.SIGINT, *arguments, stdin=stdin)
         assert status == 130 and out.endswith(b"\n") and err == b"", (arguments, status, out, err)
         assert len(out) < 20000, "it went on to the end of the context"
+
+
+def test_descriptors_that_do_not_block_are_waited_for():
+    inner, outer = os.pipe()
+    os.set_blocking(inner, False)
+    child = subprocess.Popen([PROGRAM, MODEL, "-d", "cpu", "-n", "5", "-v", "1"], stdin=inner, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+    for text in b"H", b"i\n", b"Ho":
+        time.sleep(0.3)
+        os.write(outer, text)
+    os.close(outer)
+    _, err = child.communicate(timeout=60)
+    assert child.returncode == 0 and err.count(b"\nreply: ") == 2, err
+    # A pipe holds 64 KB: what would be lost is in the middle of the usage, said over and over.
+    inner, outer = os.pipe()
+    os.set_blocking(outer, False)
+    child = subprocess.Popen([PROGRAM, MODEL, "-d", "cpu"], stdin=subprocess.PIPE, stderr=outer)
+    os.close(outer)
+    child.stdin.write(b"/help\n" * 500)
+    child.stdin.close()
+    time.sleep(0.5)
+    with open(inner, "rb") as reader:
+        told = reader.read()
+    assert child.wait(60) == 0 and len(told) > 1 << 17 and told == told[: len(told) // 500] * 500
+
+
+def test_a_limit_on_file_sizes_is_an_error_of_the_write():
+    path = os.path.join(scratch, "limited")
+    done = subprocess.run(["bash", "-c", 'ulimit -f 1; "$0" "$1" -d cpu -t 0 -n 2000 -i Hi >"$2"', PROGRAM, random_model(), path],
+                          stderr=subprocess.PIPE, timeout=120)
+    assert done.returncode == 1 and b"standard output: File too large" in done.stderr, done
+
+
+def test_files_do_not_get_the_place_of_a_closed_descriptor():
+    for close, status in ("<&-", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">&-", 1), ("<&- >&- 2>&-", 1):
+        done = subprocess.run(["bash", "-c", '"$0" "$1" -d cpu -n 2 -t 0 -i Hi ' + close, PROGRAM, MODEL],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == status and done.stdout.endswith(b"\n") == (status == 0), (close, done)
+
+
+def test_standard_input_is_read_no_further_than_a_context_can_hold():
+    script = 'head -c 300000000 /dev/zero | (ulimit -v 2000000; "$0" "$1" -d cpu %s)'
+    for arguments in "-i -", "":
+        done = subprocess.run(["bash", "-c", script % arguments, PROGRAM, MODEL], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=120)
+        assert done.returncode == 1 and b"64 MB" in done.stderr and done.stderr.count(b"\n") == 1, done
 
 
 def test_ctrl_c_before_the_first_turn_ends_with_130():

@@ -76,6 +76,7 @@ typedef struct {
     int n, capacity;
     int recalled; /* the one shown now; n: none, */
     Text draft;   /* and what was typed before one was shown */
+    Text out;     /* what a terminal_draw writes */
     char input[4096];
     int next, filled; /* the bytes of input that were read but not looked at */
     const char *error;
@@ -341,28 +342,16 @@ terminal_blank(const Terminal *t, size_t i)
     return strchr(" \t\n", t->line.text[i]) && t->line.text[i];
 }
 
-/* Where the word ends that the cursor is in or before, and where the one begins that it is in or behind. */
+/* Where the word begins that the cursor is in or behind (step -1), or ends that it is in or before (1). */
 static inline size_t
-terminal_word_after(const Terminal *t)
+terminal_word(const Terminal *t, int step)
 {
-    size_t i = t->cursor;
+    size_t i = t->cursor, end = step > 0 ? t->line.n : 0, beside = step > 0 ? 0 : 1;
 
-    while (i < t->line.n && terminal_blank(t, i))
-        i++;
-    while (i < t->line.n && !terminal_blank(t, i))
-        i++;
-    return i;
-}
-
-static inline size_t
-terminal_word_before(const Terminal *t)
-{
-    size_t i = t->cursor;
-
-    while (i > 0 && terminal_blank(t, i - 1))
-        i--;
-    while (i > 0 && !terminal_blank(t, i - 1))
-        i--;
+    while (i != end && terminal_blank(t, i - beside))
+        i += (size_t)step;
+    while (i != end && !terminal_blank(t, i - beside))
+        i += (size_t)step;
     return i;
 }
 
@@ -371,11 +360,8 @@ static inline void
 terminal_insert(Terminal *t, const char *text, size_t n)
 {
     size_t behind = t->line.n - t->cursor;
-    const char *error = t->line.n + n > TERMINAL_MOST ? NULL : text_append(&t->line, text, n);
 
-    if (error)
-        t->error = error;
-    if (error || t->line.n < t->cursor + behind + n)
+    if (n == 0 || n > TERMINAL_MOST - t->line.n || (t->error = text_append(&t->line, text, n)))
         return;
     memmove(t->line.text + t->cursor + n, t->line.text + t->cursor, behind);
     memcpy(t->line.text + t->cursor, text, n);
@@ -419,7 +405,7 @@ terminal_paste(Terminal *t)
             text.text[kept++] = text.text[i];
         else if (i + 1 == text.n || text.text[i + 1] != '\n')
             text.text[kept++] = '\n';
-    if (kept > 0)
+    if (!t->error)
         terminal_insert(t, text.text, kept);
     text_free(&text);
 }
@@ -470,14 +456,37 @@ typedef struct {
     int row, column;
 } Place;
 
-/* Where the cursor is behind the first n bytes of the line, counted from the start of the prompt. Where `out`
- * is not NULL it gets what the rows from..to - 1 show. The terminal itself goes on to the next row where one
- * is full, but only when there is something to show on it. */
+/* Adds to what the next terminal_draw will write. */
+static inline void
+terminal_emit(Terminal *t, const char *text, size_t n)
+{
+    const char *error = text_append(&t->out, text, n);
+
+    if (error)
+        t->error = error;
+}
+
+/* Likewise: moves the cursor up by so many rows, and to this column. */
+static inline void
+terminal_move(Terminal *t, int up, int column)
+{
+    char sequence[32];
+
+    if (up > 0)
+        terminal_emit(t, sequence, (size_t)snprintf(sequence, sizeof sequence, "\x1b[%dA", up));
+    terminal_emit(t, "\r", 1);
+    if (column > 0)
+        terminal_emit(t, sequence, (size_t)snprintf(sequence, sizeof sequence, "\x1b[%dC", column));
+}
+
+/* Where the cursor is behind the first n bytes of the line, counted from the start of the prompt. Emits what
+ * the rows from..to - 1 show on the way. The terminal itself goes on to the next row where one is full, but
+ * only when there is something to show on it. */
 static inline Place
-terminal_walk(Terminal *t, size_t n, Text *out, int from, int to)
+terminal_walk(Terminal *t, size_t n, int from, int to)
 {
     Place at = {0, TERMINAL_PROMPT};
-    const char *shown, *error = NULL;
+    const char *shown;
     int bytes, width;
 
     for (size_t i = 0; i < n;) {
@@ -486,8 +495,8 @@ terminal_walk(Terminal *t, size_t n, Text *out, int from, int to)
         if (line_end) {
             at.row++;
             at.column = 0;
-            if (out && at.row > from && at.row < to)
-                error = text_append(out, "\r\n", 2);
+            if (at.row > from && at.row < to)
+                terminal_emit(t, "\r\n", 2);
             continue;
         }
         /* What stands for a control character has its columns one by one. */
@@ -498,18 +507,16 @@ terminal_walk(Terminal *t, size_t n, Text *out, int from, int to)
                 at.column = 0;
             }
             at.column += columns;
-            if (out && !error && at.row >= from && at.row < to)
-                error = text_append(out, shown, (size_t)step);
+            if (at.row >= from && at.row < to)
+                terminal_emit(t, shown, (size_t)step);
         }
     }
     if (at.column == t->columns) {
         at.row++;
         at.column = 0;
-        if (out && !error && at.row > from && at.row < to)
-            error = text_append(out, " \r", 2);
+        if (at.row > from && at.row < to)
+            terminal_emit(t, " \r", 2);
     }
-    if (error)
-        t->error = error;
     return at;
 }
 
@@ -517,10 +524,8 @@ terminal_walk(Terminal *t, size_t n, Text *out, int from, int to)
 static inline void
 terminal_draw(Terminal *t)
 {
-    Place end = terminal_walk(t, t->line.n, NULL, 0, 0), cursor = terminal_walk(t, t->cursor, NULL, 0, 0);
+    Place end = terminal_walk(t, t->line.n, 0, 0), cursor = terminal_walk(t, t->cursor, 0, 0);
     int top = t->top > 0 ? t->top : 0, last;
-    char sequence[64];
-    Text out = {NULL, 0, 0};
 
     if (top > cursor.row)
         top = cursor.row;
@@ -530,32 +535,22 @@ terminal_draw(Terminal *t)
         top = end.row < t->rows ? 0 : end.row - t->rows + 1;
     last = end.row - top < t->rows ? end.row : top + t->rows - 1;
 
-    snprintf(sequence, sizeof sequence, t->row > 0 ? "\x1b[%dA\r" : "\r", t->row);
-    t->error = text_append(&out, sequence, strlen(sequence));
-    if (top > 0 || t->top != 0) /* a prompt that is there stays */
-        snprintf(sequence, sizeof sequence, "\x1b[J%s%s%s", t->colour ? COLOR_PROMPT : "",
-                 top > 0 ? "" : t->prompt, t->colour ? COLOR_RESET : "");
-    else
-        snprintf(sequence, sizeof sequence, "\x1b[%dC\x1b[J", TERMINAL_PROMPT);
-    if (!t->error)
-        t->error = text_append(&out, sequence, strlen(sequence));
-    terminal_walk(t, t->line.n, &out, top, last + 1);
-    if (t->cursor < t->line.n) {
-        snprintf(sequence, sizeof sequence, last > cursor.row ? "\x1b[%dA\r" : "\r", last - cursor.row);
-        if (!t->error)
-            t->error = text_append(&out, sequence, strlen(sequence));
-        if (cursor.column > 0)
-            snprintf(sequence, sizeof sequence, "\x1b[%dC", cursor.column);
-        else
-            *sequence = '\0';
-        if (!t->error)
-            t->error = text_append(&out, sequence, strlen(sequence));
+    t->out.n = 0;
+    terminal_move(t, t->row,
+                  t->top == 0 && top == 0 ? TERMINAL_PROMPT : 0); /* a prompt that is there stays */
+    terminal_emit(t, "\x1b[J", 3);
+    if (t->top != 0 && top == 0) {
+        terminal_emit(t, COLOR_PROMPT, t->colour ? strlen(COLOR_PROMPT) : 0);
+        terminal_emit(t, t->prompt, TERMINAL_PROMPT);
+        terminal_emit(t, COLOR_RESET, t->colour ? strlen(COLOR_RESET) : 0);
     }
+    terminal_walk(t, t->line.n, top, last + 1);
+    if (t->cursor < t->line.n)
+        terminal_move(t, last - cursor.row, cursor.column);
     t->top = top;
     t->row = cursor.row - top;
     if (!t->error)
-        screen_put(stderr, out.text, out.n);
-    text_free(&out);
+        screen_put(stderr, t->out.text, t->out.n);
 }
 
 /* Asks how large the terminal is. */
@@ -597,7 +592,7 @@ terminal_edit(Terminal *t, const char *prompt)
         case KEY_REDRAW:
             terminal_measure(t);
             /* A terminal that is resized wraps the line anew; after a stop the cursor is on a new row. */
-            t->row = terminal.resumed ? 0 : terminal_walk(t, t->cursor, NULL, 0, 0).row - t->top;
+            t->row = terminal.resumed ? 0 : terminal_walk(t, t->cursor, 0, 0).row - t->top;
             t->top = -1;
             terminal.resized = terminal.resumed = 0;
             break;
@@ -631,7 +626,7 @@ terminal_edit(Terminal *t, const char *prompt)
             terminal_erase(t, terminal_before(t, t->cursor), t->cursor);
             break;
         case 'W' & CTRL:
-            terminal_erase(t, terminal_word_before(t), t->cursor);
+            terminal_erase(t, terminal_word(t, -1), t->cursor);
             break;
         case 'U' & CTRL:
             terminal_erase(t, 0, t->cursor);
@@ -656,10 +651,10 @@ terminal_edit(Terminal *t, const char *prompt)
             t->cursor = terminal_after(t, t->cursor);
             break;
         case KEY_WORD_LEFT:
-            t->cursor = terminal_word_before(t);
+            t->cursor = terminal_word(t, -1);
             break;
         case KEY_WORD_RIGHT:
-            t->cursor = terminal_word_after(t);
+            t->cursor = terminal_word(t, 1);
             break;
         case 'P' & CTRL:
         case KEY_UP:
@@ -940,6 +935,7 @@ terminal_close(Terminal *t)
     free(t->history);
     text_free(&t->line);
     text_free(&t->draft);
+    text_free(&t->out);
     memset(t, 0, sizeof *t);
 }
 

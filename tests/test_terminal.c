@@ -232,7 +232,7 @@ test_rows_and_columns(void)
     setlocale(LC_CTYPE, "C.UTF-8");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         line(&t, cases[i].text);
-        Place end = terminal_walk(&t, t.line.n, NULL, 0, 0);
+        Place end = terminal_walk(&t, t.line.n, 0, 0);
         CHECK(end.row == cases[i].end.row && end.column == cases[i].end.column);
         text_free(&t.line);
     }

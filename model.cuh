@@ -23,6 +23,7 @@
 #include "engine.h"
 #include "fail.h"
 #include "kernels.cuh"
+#include "profile.cuh"
 #include "safetensors.h"
 
 enum {
@@ -608,27 +609,11 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
-/* One row. */
+/* The k best of one row's logits, by sorting all. */
 static inline const char *
-model_decode_row(Model *m, int token, int pos, int k, Candidate *candidates)
+model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 {
-    int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
-    const char *error;
-
-    error = decode_launch(&m->decode, token, pos, few, m->stream);
-    if (error != NULL || few > 0)
-        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
-    if (error != NULL)
-        return error;
-    if (few > 0 && m->decode.result->found == few) {
-        memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
-        return NULL;
-    }
-
-    /* Many, or so many equal ones that the kernel gave up: sort them all. */
-    if (k == 0)
-        k = VOCAB;
-    TRY(sort_best(&m->sort, m->decode.logits, k, m->stream));
+    TRY(sort_best(&m->sort, logits, k, m->stream));
     TRY(cudaMemcpyAsync(candidates, m->sort.candidates, k * sizeof *candidates, cudaMemcpyDeviceToHost,
                         m->stream));
     TRY(cudaStreamSynchronize(m->stream));
@@ -639,10 +624,25 @@ static inline const char *
 model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
+    int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
 
     TRY(engine_check_rows(tokens, n, pos, k, m->context));
-    for (int t = 0; t < n; t++)
-        TRY(model_decode_row(m, tokens[t], pos + t, k, candidates + (size_t)t * k));
+    if (k == 0)
+        k = VOCAB;
+    for (int first = 0, rows; first < n; first += rows) {
+        rows = decode_fit(&m->decode, n - first, pos + first);
+        const char *error = decode_launch(&m->decode, tokens + first, rows, pos + first, few, m->stream);
+        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
+        if (error != NULL)
+            return error;
+        for (int r = 0; r < rows; r++, candidates += k) {
+            const DecodeResult *result = m->decode.result + r;
+            if (few > 0 && result->found == few)
+                memcpy(candidates, result->best, few * sizeof *candidates);
+            else /* many, or so many equal ones that the kernel gave up */
+                TRY(model_sort(m, m->decode.logits + (size_t)r * VOCAB, k, candidates));
+        }
+    }
     return NULL;
 }
 

@@ -24,6 +24,7 @@
 #include "bench.h"
 #include "chat.h"
 #include "cpu.h"
+#include "editor.h"
 #include "safetensors.h"
 #include "screen.h"
 #include "terminal.h"
@@ -91,7 +92,7 @@ die(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    terminal_restore();
+    editor_restore();
     say(line);
     exit(status);
 }
@@ -231,7 +232,7 @@ on_interrupt(int number)
         chat_phase = STOPPING;
         return;
     }
-    terminal_restore();
+    editor_restore();
     ssize_t ignored = isatty(STDIN_FILENO) ? write(STDERR_FILENO, "\n", 1) : 0;
     (void)ignored;
     _exit(INTERRUPTED);
@@ -247,7 +248,7 @@ on_bus_error(int number)
     ssize_t ignored;
 
     (void)number;
-    terminal_restore();
+    editor_restore();
     ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
     _exit(FAILED);
@@ -443,7 +444,7 @@ converse(Chat *chat, const char *model_dir)
     if (input == INPUT_STOP)
         status = INTERRUPTED;
     if (keyboard.interactive) {
-        terminal_restore();
+        editor_restore();
         fputc('\n', stderr);
     }
     terminal_close(&keyboard);

@@ -327,7 +327,7 @@ test_the_oldest_turns_are_dropped(void)
 static void
 test_a_full_context_is_left_half_free(void)
 {
-    char line[16];
+    char line[32];
     int dropped = 0;
     Chat c;
 

@@ -169,7 +169,7 @@ test_tidy(void)
 
 /* A line for the editor's arithmetic, on a terminal of ten columns. */
 static void
-line(Terminal *t, const char *text)
+line(Editor *t, const char *text)
 {
     memset(t, 0, sizeof *t);
     t->columns = 10;
@@ -190,16 +190,16 @@ test_the_cursor_moves_over_whole_characters(void)
         {"\xFF\xE4\xBD", {1, 3}},
         {"\x1b\xC2\x9B", {1, 3}},
     };
-    Terminal t;
+    Editor t;
 
     setlocale(LC_CTYPE, "C.UTF-8");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t at = 0;
         line(&t, cases[i].text);
         for (int step = 0; at < t.line.n; step++) {
-            size_t after = terminal_after(&t, at);
+            size_t after = editor_after(&t, at);
             CHECK(after == cases[i].ends[step]);
-            CHECK(terminal_before(&t, after) == at);
+            CHECK(editor_before(&t, after) == at);
             if (after <= at)
                 break;
             at = after;
@@ -227,12 +227,12 @@ test_rows_and_columns(void)
         {"a\n\nb", {2, 1}},
         {"e\xCC\x81", {0, 3}},
     };
-    Terminal t;
+    Editor t;
 
     setlocale(LC_CTYPE, "C.UTF-8");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         line(&t, cases[i].text);
-        Place end = terminal_walk(&t, t.line.n, NULL, 0, 0);
+        Place end = editor_walk(&t, t.line.n, 0, 0);
         CHECK(end.row == cases[i].end.row && end.column == cases[i].end.column);
         text_free(&t.line);
     }

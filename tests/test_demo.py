@@ -39,6 +39,15 @@ def test_arguments_are_passed_on(folder):
     assert piped(folder, "", "ARGS=-t abc").returncode != 0, "a wrong flag fails"
 
 
+def test_the_transcript_in_the_readme_is_real(folder):
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+        block = re.search(r"(?:^    [>\w].*\n)*^    > (?:.*\n)(?:^    .*\n)*", file.read(), re.M).group()
+    turns = [turn.split("\n", 1) for turn in block.replace("\n    ", "\n").strip().split("> ")[1:]]
+    assert len(turns) >= 2, block
+    done = piped(folder, "".join(said + "\n" for said, _ in turns), "ARGS=-t 0")
+    assert done.stdout.decode().split() == " ".join(reply for _, reply in turns).split(), done.stdout
+
+
 def test_chat_at_a_terminal(folder):
     terminal = fixture.Terminal("make", "demo", "ARGS=-t 0", folder=folder)
     terminal.read_until("> ")

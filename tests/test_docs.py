@@ -32,7 +32,7 @@ def test_man_page_has_the_flags_of_the_usage():
     assert set(usage) == {"-" + flag for flag in re.findall(r"^\.It Fl (\w) Ar", page, re.M)}
     assert set(usage) == {"-" + flag for flag in re.findall(r"^\.Op Fl (\w) Ar", page, re.M)}
     for flag, text in usage.items():
-        told = re.search(r"^\.It Fl %s Ar.*\n((?:[^.].*\n|\.[^I].*\n)+)" % flag[1], page, re.M).group(1)
+        told = re.search(r"^\.It Fl %s Ar.*\n(?:[^.].*\n|\.[^I].*\n)+" % flag[1], page, re.M).group()
         for number in re.findall(r"\d[\d.]*", text):
             assert number in told, "%s: the man page does not tell %s" % (flag, number)
 
@@ -54,6 +54,19 @@ def test_pictures_are_whole_and_shown_in_light_and_dark():
 def test_plot_makes_the_picture_from_the_figures():
     assert plot.picture(plot.read_figures(read("docs/decode.csv"))) == read("docs/decode.svg"), \
         "run tests/plot.py docs/decode.csv > docs/decode.svg"
+
+
+def test_tables_and_picture_have_the_same_figures():
+    figures, _ = plot.read_figures(read("docs/decode.csv"))
+    first, second = re.findall(r"^\|(?: \| 0| depth).*\n\|.*\n((?:\|.*\n)+)", read("README.md"), re.M)
+    for row in first.splitlines():
+        name, *cells, _ = [cell.strip(" *") for cell in row.strip("|").split("|")]
+        engine = "read floor" if name.startswith("what reading") else name.split()[0].strip(",")
+        speeds = [speed for _, speed in figures[engine]]
+        for cell in filter(None, cells):
+            assert int(cell.split()[0].replace(",", "")) in speeds, row
+    ours = {"{:,} | {:,.0f}".format(*point) for point in figures["qwen600"]}
+    assert ours == {re.sub(r"^\| (\S+) \| .*? \| (\S+) .*", r"\1 | \2", row) for row in second.splitlines()}, ours
 
 
 def test_plot_refuses_what_is_no_figure():

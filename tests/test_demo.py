@@ -1,4 +1,5 @@
-"""make demo from a copy of the sources, as from a clean clone: through a pipe, and typed at a terminal."""
+"""make demo and make install from a copy of the sources, as from a clean clone; the demo through a pipe, and typed at
+a terminal."""
 import os
 import re
 import shutil
@@ -38,6 +39,15 @@ def test_arguments_are_passed_on(folder):
     assert piped(folder, "", "ARGS=-t abc").returncode != 0, "a wrong flag fails"
 
 
+def test_the_transcript_in_the_readme_is_real(folder):
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+        block = re.search(r"(?:^    [>\w].*\n)*^    > (?:.*\n)(?:^    .*\n)*", file.read(), re.M).group()
+    turns = [turn.split("\n", 1) for turn in block.replace("\n    ", "\n").strip().split("> ")[1:]]
+    assert len(turns) >= 2, block
+    done = piped(folder, "".join(said + "\n" for said, _ in turns), "ARGS=-t 0")
+    assert done.stdout.decode().split() == " ".join(reply for _, reply in turns).split(), done.stdout
+
+
 def test_chat_at_a_terminal(folder):
     terminal = fixture.Terminal("make", "demo", "ARGS=-t 0", folder=folder)
     terminal.read_until("> ")
@@ -55,6 +65,34 @@ def test_interrupt_at_the_prompt_is_no_error_of_make(folder):
     terminal.type("\x03")
     assert terminal.status() in (130, -signal.SIGINT), terminal.output
     assert "***" not in terminal.output, terminal.output
+
+
+def test_install_and_uninstall(folder):
+    root = os.path.join(folder, "root")
+    tree = lambda: sorted(os.path.relpath(os.path.join(f, n), root) for f, _, names in os.walk(root) for n in names)
+    make = lambda *words: subprocess.run(["make", *words, "DESTDIR=" + root], cwd=folder, timeout=DEADLINE,
+                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
+    subprocess.run(["cmake", "-B", "build", "-DGPU=OFF", "-DBUILD_TESTING=OFF"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    subprocess.run(["cmake", "--build", "build", "--target", "qwen600"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    for words, prefix in ([], "usr/local"), (["PREFIX=/opt/q w"], "opt/q w"):
+        done = make("install", *words)
+        assert done.returncode == 0, done.stdout
+        assert tree() == [prefix + "/bin/qwen600", prefix + "/share/man/man1/qwen600.1"], tree()
+        program = os.path.join(root, prefix, "bin/qwen600")
+        run = subprocess.run([program, "no-such-model"], stderr=subprocess.PIPE, encoding="utf-8")
+        assert run.returncode == 1 and "no-such-model" in run.stderr, run
+        assert os.stat(program).st_mode & 0o777 == 0o755
+        assert os.stat(os.path.join(root, prefix, "share/man/man1/qwen600.1")).st_mode & 0o777 == 0o644
+        for _ in range(2):  # the second time there is nothing, which is no error
+            done = make("uninstall", *words)
+            assert done.returncode == 0 and tree() == [], done.stdout
+    # It builds only what is missing, so that root, who may have no nvcc, does not replace what a user built.
+    os.utime(os.path.join(folder, "main.cu"))
+    assert "cmake" not in make("install", "-n").stdout
+    os.remove(os.path.join(folder, "build/qwen600"))
+    assert "cmake --build" in make("install", "-n").stdout
 
 
 def test_without_a_working_nvcc_one_line_says_so(folder):

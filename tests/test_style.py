@@ -111,6 +111,9 @@ def check_text():
 
 
 def check_readme(readme):
+    for number, line in enumerate(readme.split("\n"), 1):
+        check(len(line) <= 110, "README.md:%d: %d columns, not at most 110" % (number, len(line)))
+
     # The table of the house names exactly what stands at the top.
     top = {f.split("/")[0] for f in files("") if not f.startswith(".")} - {"README.md"}
     table = re.search(r"\| file \| what it is \|\n\|[- |]+\n((?:\|.*\n)+)", readme).group(1)
@@ -149,10 +152,10 @@ def check_readme(readme):
     ]:
         check(fact in " ".join(readme.split()), "README.md does not say: " + fact)
 
-    # Every file that it names is there, and every flag is in the usage.
-    for name in re.findall(r"`((?:tests|models)/[\w/.]+)`", readme):
+    # Every file that it names, or shows, is there, and every flag is in the usage.
+    for name in re.findall(r"(?:`|!\[.*?\]\()((?:tests|models|docs)/[\w/.]+)", readme):
         check(os.path.exists(os.path.join(SOURCE, name)), "README.md names %s, which is not there" % name)
-    for flag in set(re.findall(r"`(-[a-z])\b", readme)):
+    for flag in set(re.findall(r"`(-[a-z])\b", readme)) - {"-h"}:
         check("\n      %s <" % flag in usage, "README.md uses %s, which the usage lacks" % flag)
 
 

@@ -726,7 +726,7 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
             stderr,
             "cpu: weights in %d bits%s %.0f MB, KV cache %.0f MB (%d positions), %d threads, vector units: "
             "%s\n",
-            m->bits, options.bits == 12 ? " (12 are for the GPU)" : "", 1e-6 * (double)m->bytes,
+            m->bits, options.bits == 12 ? " (-w 12 means that)" : "", 1e-6 * (double)m->bytes,
             1e-6 * LAYERS * 2 * KV_DIM * sizeof(uint16_t) * m->context, m->context, cpu_threads(),
             m->units->name);
     *engine = m;

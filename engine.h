@@ -13,7 +13,7 @@ enum { MAX_ROWS = 8 /* tokens of one decode */ };
 
 typedef struct {
     int context; /* positions of the KV cache, 1..MAX_CONTEXT */
-    int bits;    /* of a weight: 16 as published, 8 rounded; 12, packed, is 16 where there is no such form */
+    int bits;    /* of a weight: 16 as published, 8 rounded (so far on the CPU only); 12 means 16 */
     int verbose; /* 1 = the memory plan to stderr */
 } EngineOptions;
 

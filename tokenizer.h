@@ -9,7 +9,7 @@
  * tokenizer.bin is a list of 32-bit words, little endian as all machines that this runs on, then text:
  *
  *     "Q6TK" | version | Unicode version of letters and numbers, 4 words | rows of each table, 9 words |
- * bytes of text each table, in the order of enum tokenizer_table, row by row | the bytes of all tokens
+ *     bytes of text | each table, in the order of enum tokenizer_table, row by row | bytes of all tokens
  */
 #ifndef TOKENIZER_H
 #define TOKENIZER_H

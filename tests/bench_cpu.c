@@ -4,7 +4,7 @@
 #include "../cpu.h"
 #include "random_model.h"
 
-enum { PROMPT = 128, TOKENS = 24, DEEP = 4096, CONTEXT = DEEP + MAX_ROWS };
+enum { PROMPT = 128, PASSES = 24, DEEP = 4096, CONTEXT = DEEP + MAX_ROWS };
 
 static void
 check(const char *error)
@@ -22,7 +22,7 @@ decode(void *engine, const int *tokens, int rows, int pos, double bandwidth)
     double rate, seconds = 1e9;
     Candidate best[MAX_ROWS * DEFAULT_TOP_K];
 
-    for (int i = 0; i < TOKENS; i++) {
+    for (int i = 0; i < PASSES; i++) {
         double start = seconds_now(), taken;
 
         check(cpu_engine.decode(engine, tokens + pos, rows, pos, DEFAULT_TOP_K, best));

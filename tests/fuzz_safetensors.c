@@ -8,6 +8,7 @@
 #define CONFIG_H
 #define MODEL_NAME "few-bytes"
 #define OTHER_NAME "other"
+#define ROPE_THETA 10000.0
 enum {
     LAYERS = 1,
     HIDDEN = 2,

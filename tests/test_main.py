@@ -91,7 +91,7 @@ def test_without_arguments_the_usage_and_the_files_are_shown():
     run = Run()
     assert run.status == 2 and run.out == b""
     assert run.err.startswith("usage: qwen600-tiny <model_dir> [options]\n")
-    for flag in "rsktpiyncdgbv":
+    for flag in "rsktpiyncdwgbv":
         assert "\n  -%s <" % flag in run.err, flag
     for file in FILES:
         assert file in run.err, file
@@ -108,6 +108,7 @@ def test_wrong_arguments_are_refused_before_anything_is_opened():
         "-n": ["0", "-5", "", "ten", "2147483648"],
         "-c": ["0", "-1", "8193", "999999999999", "", "8k"],
         "-d": ["tpu", "", "GPU"],
+        "-w": ["4", "0", "-8", "10", "16.0", " 8", "", "all"],
         "-g": ["8", "-1", "", "all"],
         "-b": ["2", "-1", "yes"],
         "-v": ["2", "", "-1"],
@@ -416,6 +417,15 @@ def test_verbose_prints_timings_to_stderr():
         assert re.search(r"^\d+ prompt tokens, 0 reused, [\d.]+ ms to the first token; 3 tokens, [\d.]+ tokens/s, "
                          r"[\d.]+ ms each" + end + "$", run.err, re.M), run.err
     assert run.out == chat("-i", "Hi", "-n", "3", "-t", "0", model=random_model()).out
+
+
+def test_weights_are_as_published_or_rounded_to_8_bits():
+    runs = {bits: chat("-i", "Hi", "-n", "40", "-t", "0", "-v", "1", *option, model=random_model())
+            for bits, option in (("16", []), ("12", ["-w", "12"]), ("8", ["-w", "8"]))}
+    for bits, kept in ("16", "16"), ("12", "16"), ("8", "8"):
+        assert re.search(r"^cpu: weights in %s bits" % kept, runs[bits].err, re.M), runs[bits].err
+    assert chat("-i", "Hi", "-n", "40", "-t", "0", "-w", "16", model=random_model()).out == runs["16"].out
+    assert runs["12"].out == runs["16"].out != runs["8"].out
 
 
 def test_prompts_are_those_of_the_golden_conversations():

@@ -420,11 +420,11 @@ def test_verbose_prints_timings_to_stderr():
 
 
 def test_weights_are_as_published_or_rounded_to_8_bits():
-    runs = {bits: chat("-i", "Hi", "-n", "40", "-t", "0", "-v", "1", *option, model=random_model())
+    runs = {bits: chat("-i", "Hi", "-n", "40", "-t", "2", "-s", "1", "-v", "1", *option, model=random_model())
             for bits, option in (("16", []), ("12", ["-w", "12"]), ("8", ["-w", "8"]))}
     for bits, kept in ("16", "16"), ("12", "16"), ("8", "8"):
         assert re.search(r"^cpu: weights in %s bits" % kept, runs[bits].err, re.M), runs[bits].err
-    assert chat("-i", "Hi", "-n", "40", "-t", "0", "-w", "16", model=random_model()).out == runs["16"].out
+    assert chat("-i", "Hi", "-n", "40", "-t", "2", "-s", "1", "-w", "16", model=random_model()).out == runs["16"].out
     assert runs["12"].out == runs["16"].out != runs["8"].out
 
 

@@ -175,9 +175,9 @@ __device__ __forceinline__ void
 attend(AttendShared<ROWS> &s, const Cache &cache, const LayerWeights &w, const Word *words, Word *out,
        int layer, const Item &item, const Pass &pass, uint32_t warp, uint32_t epoch)
 {
-    enum {
-        SWEEP = ROWS < 4 ? ROWS : 4
-    }; /* rows that share a reading of keys and values: the mma's a has 8 */
+    /* Rows that share a reading of keys and values. (The mma's a would have room for four; registers have
+     * not.) */
+    enum { SWEEP = ROWS < 2 ? ROWS : 2 };
     const uint32_t lane = lane_index(), g = lane / 4;
     const int n = ROWS == 1 ? 1 : pass.n, in_set = ROWS == 1 ? 1 : pass.in_set;
     const int first_row = ROWS == 1 ? 0 : item.set * in_set, last_row = min(n, first_row + in_set);

@@ -47,6 +47,17 @@ shared_load(uint32_t address)
     return v;
 }
 
+__device__ __forceinline__ uint2
+shared_load_pair(uint32_t address)
+{
+    uint2 v;
+    asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
 /* Exchanges a and b where mask is ~0, not where it is 0; in place, which selects would not be. */
 __device__ __forceinline__ void
 exchange(uint32_t &a, uint32_t &b, uint32_t mask)

@@ -308,11 +308,14 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
 
         x += (LOW ? g % 4 * 8 : g % 2 * 8) + q * 2 + (ROWS == 1 ? 0 : g / 4 * VECTOR);
 #pragma unroll
-        for (int i = 0; i < CHUNKS; i++)
-            b[i] = *(const uint2 *)(x + ((chunk * i) ^ swap));
-#pragma unroll
         for (int t = 0; t < TILES; t++) {
             float c[2][4] = {};
+            /* With several rows the weights are needed again, and more sums at once than those of two tiles
+             * would take their registers: b is read anew, in order with the stores. */
+            if (t == 0 || (ROWS > 1 && t % 2 == 0))
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    b[i] = shared_load_pair(shared_address(x + ((chunk * i) ^ swap)));
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++)
                 mma(c[i % 2], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
@@ -323,9 +326,7 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                 if (q == g % 2 * 2)
                     part[8 * t + g] = v;
             } else if (q % 2 == 0)
-                part[q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g] = v;
-            if (ROWS > 1 && t % 2) /* no more sums at once than there are registers for beside the weights */
-                __syncwarp();
+                *(volatile float *)(part + q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g) = v;
         }
     }
 };

@@ -392,7 +392,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 
     auto stamp = [&](int layer, int i) {
         if (d.stamps && thread == 0)
-            d.stamps[((size_t)block * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
+            d.stamps[(blockIdx.x * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
     };
     Ring ring = {0, 0};
     int buffer = 0; /* which of the two of partial sums is in use */

@@ -153,7 +153,10 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
             const float2 e0 = unpack(e.x), e1 = unpack(e.y);
             v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
         }
-        const float a = v[0] * n0.x, b = v[1] * n0.y, c = v[2] * n1.x, d = v[3] * n1.y;
+        /* rounded, lest a compiler make one operation of it and the subtraction below, in one kernel and not
+         * in another */
+        const float a = __fmul_rn(v[0], n0.x), b = __fmul_rn(v[1], n0.y);
+        const float c = __fmul_rn(v[2], n1.x), d = __fmul_rn(v[3], n1.y);
         const uint32_t high0 = pack(a, b), high1 = pack(c, d);
         const float2 h0 = unpack(high0), h1 = unpack(high1);
         uint32_t *x = s.activations.x[warp] + row * 64;
@@ -324,7 +327,7 @@ __device__ __forceinline__ void
 phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n, Receive receive, Send send)
 {
     enum {
-        EARLY = ROWS == 1 || (ROWS <= 4 && sizeof(Weights) <= 128),
+        EARLY = ROWS == 1 || sizeof(Weights) <= 128,
         TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2 /* rows whose sums fit a buffer */
     };
     int i = 0;

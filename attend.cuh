@@ -16,7 +16,13 @@ enum {
     DIRECT_SPLITS = 2,
     HEAD_WORDS = HEAD_DIM / 4, /* of q, k, v and of the output: a lane each */
     Q_STRIDE = HEAD_DIM + 32,  /* 64 bytes of padding keep two heads in different banks */
-    RECEIVERS = 4,             /* warps that receive q, k and v of one row: they get their positions last */
+/* Rows that share a reading of keys and values: the mma's a has room for four; below sm_90 they spill. */
+#if __CUDA_ARCH__ >= 900
+    SWEEP_ROWS = 4,
+#else
+    SWEEP_ROWS = 2,
+#endif
+    RECEIVERS = 4, /* warps that receive q, k and v of one row: they get their positions last */
 
     /* A group may reach past the context: bytes behind the values that are read, and finite like the cache.
      */
@@ -175,9 +181,7 @@ __device__ __forceinline__ void
 attend(AttendShared<ROWS> &s, const Cache &cache, const LayerWeights &w, const Word *words, Word *out,
        int layer, const Item &item, const Pass &pass, uint32_t warp, uint32_t epoch)
 {
-    enum {
-        SWEEP = ROWS < 4 ? ROWS : 4
-    }; /* rows that share a reading of keys and values: the mma's a has 8 */
+    enum { SWEEP = ROWS < SWEEP_ROWS ? ROWS : (int)SWEEP_ROWS };
     const uint32_t lane = lane_index(), g = lane / 4;
     const int n = ROWS == 1 ? 1 : pass.n, in_set = ROWS == 1 ? 1 : pass.in_set;
     const int first_row = ROWS == 1 ? 0 : item.set * in_set, last_row = min(n, first_row + in_set);
@@ -290,7 +294,8 @@ attend(AttendShared<ROWS> &s, const Cache &cache, const LayerWeights &w, const W
             if (warp < 2) { /* one head each: the warps' results become the split's */
                 float own = lane < CHAIN_WARPS ? s.max[row + r][warp][lane] : -INFINITY, all = warp_max(own);
                 float weight = fast_exp2(own - all);
-                float total = warp_sum(lane < CHAIN_WARPS ? weight * s.sum[row + r][warp][lane] : 0);
+                float total =
+                    warp_sum(lane < CHAIN_WARPS ? __fmul_rn(weight, s.sum[row + r][warp][lane]) : 0);
                 float4 v = make_float4(0, 0, 0, 0);
 #pragma unroll 8
                 for (int i = 0; i < CHAIN_WARPS; i++) {

@@ -153,7 +153,10 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
             const float2 e0 = unpack(e.x), e1 = unpack(e.y);
             v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
         }
-        const float a = v[0] * n0.x, b = v[1] * n0.y, c = v[2] * n1.x, d = v[3] * n1.y;
+        /* rounded, lest a compiler make one operation of it and the subtraction below, in one kernel and not
+         * in another */
+        const float a = __fmul_rn(v[0], n0.x), b = __fmul_rn(v[1], n0.y);
+        const float c = __fmul_rn(v[2], n1.x), d = __fmul_rn(v[3], n1.y);
         const uint32_t high0 = pack(a, b), high1 = pack(c, d);
         const float2 h0 = unpack(high0), h1 = unpack(high1);
         uint32_t *x = s.activations.x[warp] + row * 64;
@@ -195,12 +198,22 @@ receive_attention(Shared<ROWS> &s, const Decode &d, const Pass &pass, uint32_t w
             const Word *at = words + (first + r) * stride;
             uint32_t *x = s.activations.x[warp] + (first + r) * (O_SLICE / 2);
             word_wait_on(word[r], at, epoch, first + r < n);
-            if (pass.splits[first + r] == 2)
+            if (ROWS == 1 && pass.splits[0] == 2)
                 word[r] = merge(word[r], word_wait(at + HEAD_WORDS, epoch));
             x[operand_place<false>(2 * lane)] = word[r].x;
             x[operand_place<false>(2 * lane + 1)] = word[r].y;
         }
     }
+    if (ROWS > 1) /* apart, to keep the code short */
+#pragma unroll 1
+        for (int row = 0; row < n; row++)
+            if (pass.splits[row] == 2) {
+                const Word *at = words + row * stride;
+                uint32_t *x = s.activations.x[warp] + row * (O_SLICE / 2);
+                Word v = merge(word_wait(at, epoch), word_wait(at + HEAD_WORDS, epoch));
+                x[operand_place<false>(2 * lane)] = v.x;
+                x[operand_place<false>(2 * lane + 1)] = v.y;
+            }
 }
 
 /* The MLP's hidden vectors of rows first..last-1. */
@@ -314,35 +327,38 @@ __device__ __forceinline__ void
 phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n, Receive receive, Send send)
 {
     enum {
-        TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2
-    }; /* rows whose sums fit a buffer */
+        EARLY = ROWS == 1 || sizeof(Weights) <= 128,
+        TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2 /* rows whose sums fit a buffer */
+    };
     int i = 0;
 #pragma unroll 1
     for (int share = blockIdx.x; share < shares; share += gridDim.x, i++) {
         Weights weights;
-        if (ROWS > 1 && i == 0)
+        if (!EARLY && i == 0)
             receive(0, min(n, AT_ONCE));
         weights.load(ring, warp);
-        if (ROWS == 1 && i == 0)
-            receive(0, 1);
+        if (EARLY && i == 0)
+            receive(0, min(n, AT_ONCE));
 #pragma unroll 1
         for (int first = 0; first < n; first += AT_ONCE) {
+            const int end = AT_ONCE < ROWS ? min(n, first + AT_ONCE) : n;
             if (AT_ONCE < ROWS && first + i > 0)
-                receive(first, min(n, first + AT_ONCE));
+                receive(first, end);
 #pragma unroll 1
-            for (int row = first; row < min(n, first + AT_ONCE); row += TOGETHER, buffer ^= 1) {
-                const int last = min(min(n, first + AT_ONCE), row + TOGETHER);
-                float *part = s.part[buffer] + warp * Weights::OUT;
+            for (int row = first; row < end; row += TOGETHER, buffer ^= 1) {
+                float *part = s.part[buffer];
 #pragma unroll 1
-                for (int r = row; r < last; r += 2)
-                    weights.multiply(part + (r - row) * CHAIN_WARPS * Weights::OUT,
-                                     s.activations.x[warp] + (r - first) * Weights::VECTOR);
+                for (int r = 0; r < TOGETHER && row + r < end; r += 2)
+                    weights.multiply(part + (r * CHAIN_WARPS + warp) * Weights::OUT,
+                                     s.activations.x[warp] + (row - first + r) * Weights::VECTOR);
                 chain_sync();
+                const int mine = (warp - row) % CHAIN_WARPS;
 #pragma unroll 1
-                for (int r = row + (int)(warp + CHAIN_WARPS - row % CHAIN_WARPS) % CHAIN_WARPS; r < last;
-                     r += CHAIN_WARPS)
-                    send(share, i, r, s.part[buffer] + (r - row) * CHAIN_WARPS * Weights::OUT);
+                for (int r = mine; r < TOGETHER && row + r < end; r += CHAIN_WARPS)
+                    send(share, i, row + r, part + r * CHAIN_WARPS * Weights::OUT);
             }
+            if (AT_ONCE >= ROWS)
+                break;
         }
     }
 }
@@ -379,9 +395,9 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 
     auto stamp = [&](int layer, int i) {
         if (d.stamps && thread == 0)
-            d.stamps[((size_t)block * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
+            d.stamps[(blockIdx.x * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
     };
-    Ring ring = {0};
+    Ring ring = {0, 0};
     int buffer = 0; /* which of the two of partial sums is in use */
     uint32_t epoch = d.epoch;
 
@@ -395,13 +411,13 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights &w = d.weights.layer[l];
-        const uint32_t before = epoch++;
+        epoch++;
 
         stamp(l, 0);
         phase<Tiles<QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, warp, n, w.input_norm, d.out, before, d.weights.embed, pass.token);
+                receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1, d.weights.embed, pass.token);
                 stamp(l, 1);
             },
             [&](int share, int, int row, const float *part) {

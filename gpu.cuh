@@ -47,6 +47,17 @@ shared_load(uint32_t address)
     return v;
 }
 
+__device__ __forceinline__ uint2
+shared_load_pair(uint32_t address)
+{
+    uint2 v;
+    asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "r"(address)
+                 : "memory");
+    return v;
+}
+
 /* Exchanges a and b where mask is ~0, not where it is 0; in place, which selects would not be. */
 __device__ __forceinline__ void
 exchange(uint32_t &a, uint32_t &b, uint32_t mask)
@@ -79,22 +90,15 @@ mbarrier_arrive(uint64_t *barrier)
 __device__ __forceinline__ void
 mbarrier_wait(uint64_t *barrier, uint32_t parity)
 {
-    uint32_t done;
-    do {
 #if __CUDA_ARCH__ >= 900
-        asm volatile(
-            "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-            : "=r"(done)
-            : "r"(shared_address(barrier)), "r"(parity)
-            : "memory");
+#define MBARRIER_WAIT "mbarrier.try_wait.parity.shared.b64"
 #else
-        asm volatile(
-            "{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-            : "=r"(done)
-            : "r"(shared_address(barrier)), "r"(parity)
-            : "memory");
+#define MBARRIER_WAIT "mbarrier.test_wait.parity.shared.b64"
 #endif
-    } while (!done);
+    asm volatile("{\n.reg .pred p;\nagain:\n" MBARRIER_WAIT
+                 " p, [%0], %1;\n@!p bra again;\n}" ::"r"(shared_address(barrier)),
+                 "r"(parity)
+                 : "memory");
 }
 
 /* c (16, 8) += a (16, 16) b (16, 8). With g = lane / 4 and q = lane % 4 a lane holds a: rows g, g+8 at

@@ -84,22 +84,15 @@ struct RingState {
     uint64_t full[STAGES_90], empty[STAGES_90]; /* mbarriers */
 };
 
-/* A position in the ring, counted in tiles from the start; the feed and every warp of the chain have their
- * own. */
+/* A position in the ring; every warp of the chain has its own. */
 struct Ring {
-    uint32_t count;
+    uint32_t at, parity; /* the next tile's stage, and the parity of its round */
 
-    /* Stage of the i-th tile from here, and the parity of its round. */
-    __device__ __forceinline__ int
+    /* The stage of the i-th tile from here. */
+    __device__ __forceinline__ uint32_t
     stage(uint32_t i) const
     {
-        return (count + i) % STAGES;
-    }
-
-    __device__ __forceinline__ uint32_t
-    parity(uint32_t i) const
-    {
-        return (count + i) / STAGES % 2;
+        return at + i < STAGES ? at + i : at + i - STAGES;
     }
 
     static __device__ __forceinline__ char *
@@ -139,7 +132,7 @@ struct Ring {
     __device__ __forceinline__ const char *
     wait(int i) const
     {
-        mbarrier_wait(full(stage(i)), parity(i));
+        mbarrier_wait(full(stage(i)), at + i < STAGES ? parity : parity ^ 1);
         return tile(stage(i));
     }
 
@@ -151,18 +144,26 @@ struct Ring {
         __syncwarp();
         if (lane < n)
             mbarrier_arrive(empty(stage(lane)));
-        count += n;
+        parity ^= at + n >= STAGES;
+        at = stage(n);
     }
+};
 
-    /* The feed's side: starts the copy of the next tile, of which `pace` may be under way. */
+/* The feed's position, counted in tiles from the start; each of its warps has its own. */
+struct Feed {
+    uint32_t count;
+
+    /* Starts the copy of the next tile, of which `pace` may be under way: once the chain has taken what was
+     * in its place. */
     __device__ __forceinline__ void
     copy(const bf16 *from, uint32_t pace)
     {
+        const uint32_t stage = count % STAGES, earlier = count - pace;
         if (count >= STAGES)
-            mbarrier_wait(empty(stage(0)), parity(STAGES));
+            mbarrier_wait(Ring::empty(stage), (count / STAGES + 1) % 2);
         if (count >= pace)
-            mbarrier_wait(full(stage(-pace)), parity(-pace));
-        const uint32_t to = shared_address(tile(stage(0))), barrier = shared_address(full(stage(0)));
+            mbarrier_wait(Ring::full(earlier % STAGES), earlier / STAGES % 2);
+        const uint32_t to = shared_address(Ring::tile(stage)), barrier = shared_address(Ring::full(stage));
 #if __CUDA_ARCH__ >= 900
         if (lane_index() == 0) { /* the last operand: evict first, no weight is needed twice in a pass */
             asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
@@ -190,7 +191,7 @@ __device__ void
 feed(const Weights &weights, const Pace &pace)
 {
     const int block = blockIdx.x, blocks = gridDim.x;
-    Ring ring = {0};
+    Feed to = {0};
 
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
@@ -198,28 +199,28 @@ feed(const Weights &weights, const Pace &pace)
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < QKV_TILES; i++)
-                ring.copy(w.q_proj + (size_t)(share * QKV_TILES + i) * TILE_WEIGHTS, pace.qkv);
+                to.copy(w.q_proj + (size_t)(share * QKV_TILES + i) * TILE_WEIGHTS, pace.qkv);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < O_TILES; i++)
-                ring.copy(w.o_proj + (size_t)(share * O_TILES + i) * TILE_WEIGHTS, pace.o);
+                to.copy(w.o_proj + (size_t)(share * O_TILES + i) * TILE_WEIGHTS, pace.o);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < MLP_TILES / 2; i++) {
                 const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES / 2 + i) * TILE_WEIGHTS;
-                ring.copy(gate, pace.mlp);
-                ring.copy(gate + (size_t)INTERMEDIATE * HIDDEN, pace.mlp);
+                to.copy(gate, pace.mlp);
+                to.copy(gate + (size_t)INTERMEDIATE * HIDDEN, pace.mlp);
             }
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < DOWN_TILES; i++)
-                ring.copy(w.down_proj + (size_t)(share * DOWN_TILES + i) * TILE_WEIGHTS, pace.down);
+                to.copy(w.down_proj + (size_t)(share * DOWN_TILES + i) * TILE_WEIGHTS, pace.down);
     }
     const int deep = STAGES - 1 < 8 ? STAGES - 1 : 8; /* the head has no exchanges */
 #pragma unroll 1
     for (int share = block; share < HEAD_SHARES; share += blocks)
         for (int i = 0; i < HEAD_TILES; i++)
-            ring.copy(weights.embed + (size_t)(share * HEAD_TILES + i) * TILE_WEIGHTS, deep);
+            to.copy(weights.embed + (size_t)(share * HEAD_TILES + i) * TILE_WEIGHTS, deep);
 }
 
 /* ---- matrix times vectors ----
@@ -307,11 +308,14 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
 
         x += (LOW ? g % 4 * 8 : g % 2 * 8) + q * 2 + (ROWS == 1 ? 0 : g / 4 * VECTOR);
 #pragma unroll
-        for (int i = 0; i < CHUNKS; i++)
-            b[i] = *(const uint2 *)(x + ((chunk * i) ^ swap));
-#pragma unroll
         for (int t = 0; t < TILES; t++) {
             float c[2][4] = {};
+            /* With several rows the weights are needed again, and more sums at once than those of two tiles
+             * would take their registers: b is read anew, in order with the stores. */
+            if (t == 0 || (ROWS > 1 && t % 2 == 0))
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    b[i] = shared_load_pair(shared_address(x + ((chunk * i) ^ swap)));
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++)
                 mma(c[i % 2], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
@@ -322,9 +326,7 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                 if (q == g % 2 * 2)
                     part[8 * t + g] = v;
             } else if (q % 2 == 0)
-                part[q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g] = v;
-            if (ROWS > 1 && t % 2) /* no more sums at once than there are registers for beside the weights */
-                __syncwarp();
+                *(volatile float *)(part + q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g) = v;
         }
     }
 };

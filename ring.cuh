@@ -269,7 +269,7 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
         const uint32_t first = g * (WIDTH * HIDDEN * 2) + warp * SLICE * 2 + lane % 4 * 16;
         uint32_t seen = 0;
         if (WIDTH == 1) {
-            enum { HELD = STAGES > 8 && ROWS == 1 ? TILES : 2 }; /* tiles before they are given back */
+            enum { HELD = STAGES > 8 && ROWS >= 4 ? TILES : 2 }; /* tiles before they are given back */
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
                 const char *tile = ring.wait(t % HELD) + first;

@@ -916,7 +916,7 @@ cpu_profile(void *engine, int pos)
     return NULL;
 }
 
-static const Engine cpu_engine = {"cpu",      CPU_BLOCK, cpu_probe, cpu_open,      cpu_device, cpu_prefill,
-                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, cpu_profile};
+static const Engine cpu_engine = {"cpu",      CPU_BLOCK, cpu_probe, cpu_open,      cpu_device,  cpu_prefill,
+                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, cpu_profile, NULL};
 
 #endif

@@ -320,6 +320,8 @@ converse(Chat *chat)
     ChatInput input = CHAT_NOTHING;
     Text text = {NULL, 0, 0};
 
+    if (terminal && chat->engine->warm) /* in a pipe the next turn comes at once */
+        chat->engine->warm(chat->model);
     if (terminal)
         fprintf(
             stderr,

@@ -36,7 +36,7 @@ compile() {
     local name=$1 source=$2
     shift 2
     step "build-$name" nvcc -std=c++17 -O3 -gencode="${code:-arch=compute_$arch,code=sm_$arch}" -Xptxas -v \
-        -Xcompiler=-Wall,-Wextra,-Werror,-fopenmp -Werror all-warnings "$@" -x cu "$source" -o "$dir/$name" -lcublas
+        -Xcompiler=-Wall,-Wextra,-Werror,-fopenmp -Werror all-warnings "$@" -x cu "$source" -o "$dir/$name"
 }
 
 # program NAME SOURCE [FLAG...]
@@ -73,7 +73,11 @@ compile parity-tiny tests/parity.c -DQWEN600_TINY &
 compile test-real tests/test_gpu.cu &
 compile test-tiny tests/test_gpu.cu -DQWEN600_TINY &
 code=arch=compute_86,code=compute_86 compile test-tiny-86 tests/test_gpu.cu -DQWEN600_TINY & # its path, by PTX
-compile failures tests/test_gpu_failures.cu &
+# shellcheck disable=SC2046 # one word each
+compile failures-tiny tests/test_gpu_failures.cu -DQWEN600_TINY \
+    $(sed -n 's/^FAKE_\(CERTAIN_\)\?CALL(\([A-Za-z_]*\),.*/-Xlinker --wrap=\2/p' tests/fake_cuda.h) &
+compile qwen600 main.cu &
+compile context tests/context_only.cu &
 compile bench tests/bench_gpu.cu &
 real_model &
 tiny_model &

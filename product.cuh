@@ -21,11 +21,16 @@
 #endif
 
 /* All that is used of it. */
-#define CUBLAS_FUNCTIONS(DO) \
-    DO(cublasCreate)         \
-    DO(cublasDestroy)        \
-    DO(cublasGemmEx_64)      \
-    DO(cublasGetStatusString) DO(cublasSetMathMode) DO(cublasSetStream) DO(cublasSetWorkspace)
+/* clang-format off */
+#define CUBLAS_FUNCTIONS(DO)  \
+    DO(cublasCreate)          \
+    DO(cublasDestroy)         \
+    DO(cublasGemmEx_64)       \
+    DO(cublasGetStatusString) \
+    DO(cublasSetMathMode)     \
+    DO(cublasSetStream)       \
+    DO(cublasSetWorkspace)
+/* clang-format on */
 
 #define CUBLAS_POINTER(name) decltype(::name) *name;
 static struct {
@@ -33,8 +38,9 @@ static struct {
     CUBLAS_FUNCTIONS(CUBLAS_POINTER)
 } cublas;
 
-/* Rows of a product, ascending; a prompt goes in chunks of at most the last. */
-static const int product_sizes[] = {128, 256, 512, 1024, 1536, PREFILL_CHUNK};
+/* Rows of a product, ascending. */
+static const int product_sizes[] = {128, 256, 512, 1024, 1536, 2048};
+static_assert(PREFILL_CHUNK <= 2048, "a chunk has one of these numbers of rows");
 
 enum { PRODUCT_SIZES = sizeof product_sizes / sizeof *product_sizes };
 

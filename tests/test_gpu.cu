@@ -828,7 +828,7 @@ main(int argc, char **argv)
     char path[4000];
     void *gpu;
 
-    if (reason != NULL) {
+    if (reason) {
         printf("skipped: %s\n", reason);
         return 77;
     }
@@ -838,7 +838,7 @@ main(int argc, char **argv)
     else {
         snprintf(directory, sizeof directory, "%s/test_gpu.XXXXXX",
                  getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-        if (mkdtemp(directory) == NULL)
+        if (!mkdtemp(directory))
             must(fail("cannot make %s", directory));
         must(random_model_write(directory, DTYPE_BF16, 1));
     }

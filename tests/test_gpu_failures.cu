@@ -9,7 +9,7 @@
 static int
 says(const char *line, const char *what)
 {
-    if (line != NULL && strstr(line, what) != NULL && strchr(line, '\n') == NULL)
+    if (line && strstr(line, what) && !strchr(line, '\n'))
         return 1;
     fprintf(stderr, "expected '%s' in: %s\n", what, line ? line : "(nothing)");
     return 0;

@@ -72,12 +72,13 @@ gpu_error(cublasStatus_t status, const char *call)
 static inline const char *
 product_library(void)
 {
-    void *library = dlopen(CUBLAS_FILE, RTLD_LAZY);
     const char *missing = NULL;
+    void *library;
 
     if (cublas.library)
         return NULL;
-    if (!library && !(library = dlopen(CUBLAS_FOLDER "/" CUBLAS_FILE, RTLD_LAZY)))
+    if (!(library = dlopen(CUBLAS_FILE, RTLD_LAZY)) &&
+        !(library = dlopen(CUBLAS_FOLDER "/" CUBLAS_FILE, RTLD_LAZY)))
         return fail("%s", dlerror());
 #define CUBLAS_FIND(name)                                                      \
     if (!(cublas.name = (decltype(::name) *)dlsym(library, GPU_EXPAND(name)))) \

@@ -48,7 +48,7 @@ fake_fails(const char *name)
 static cudaError_t
 fake_take(void **p, size_t bytes)
 {
-    *p = malloc(bytes);
+    *p = calloc(bytes, 1);
     __atomic_fetch_add(&fake.held, 1, __ATOMIC_RELAXED);
     return cudaSuccess;
 }

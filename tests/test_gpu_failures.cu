@@ -157,6 +157,16 @@ products_have_the_next_of_a_few_sizes(void)
 }
 
 static void
+cublas_is_opened_whole_or_named(void)
+{
+    const char *line = product_library();
+
+    printf("cuBLAS: %s\n", line ? line : "found");
+    CHECK(line ? says(line, CUBLAS_FILE) : cublas.cublasCreate && cublas.cublasGemmEx_64 && cublas.library);
+    memset(&cublas, 0, sizeof cublas);
+}
+
+static void
 a_missing_driver_is_one_line(void)
 {
     int driver = 0;
@@ -303,6 +313,7 @@ main(void)
     memory_is_checked_before_it_is_taken();
     the_block_is_cut_up_without_overlap();
     products_have_the_next_of_a_few_sizes();
+    cublas_is_opened_whole_or_named();
     files_come_before_the_device();
     a_missing_driver_is_one_line();
     every_call_that_fails_is_one_line_and_leaves_nothing_behind();

@@ -12,12 +12,10 @@
 #include <cuda_bf16.h>
 
 #include "config.h"
-#include "decode.cuh" /* bf16, warp_sum, pack, unpack, mma */
 #include "gpu.cuh"
 #include "sampler.h"
 
 enum {
-    WARP = 32,
     SHARING = HEADS / KV_HEADS, /* query heads that share a key/value head */
 };
 

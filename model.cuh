@@ -26,6 +26,7 @@
 #include "kernels.cuh"
 #include "numbers.h"
 #include "product.cuh"
+#include "profile.cuh"
 #include "safetensors.h"
 
 enum {
@@ -565,8 +566,10 @@ model_forward(Model *m, const int *tokens, int n, int pos)
 static inline const char *
 model_rows(Model *m, const int *tokens, int n, int pos)
 {
-    for (int t = 0; t < n; t++)
-        TRY(decode_launch(&m->decode, tokens[t], pos + t, 0, m->stream));
+    for (int first = 0, rows; first < n; first += rows) {
+        rows = decode_fit(&m->decode, n - first, pos + first);
+        TRY(decode_launch(&m->decode, tokens + first, rows, pos + first, 0, m->stream));
+    }
     return NULL;
 }
 
@@ -592,25 +595,11 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 
 /* ---- decode ---- */
 
-/* One row. */
+/* The k best of one row's logits, by sorting all. */
 static inline const char *
-model_decode_row(Model *m, int token, int pos, int k, Candidate *candidates)
+model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 {
-    int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
-
-    TRY(decode_launch(&m->decode, token, pos, few, m->stream));
-    if (few > 0) {
-        TRY(cudaStreamSynchronize(m->stream));
-        if (m->decode.result->found == few) {
-            memcpy(candidates, m->decode.result->best, few * sizeof *candidates);
-            return NULL;
-        }
-    }
-
-    /* Many, or so many equal ones that the kernel gave up: sort them all. */
-    if (k == 0)
-        k = VOCAB;
-    TRY(sort_best(&m->sort, m->decode.logits, k, (Candidate *)m->pinned, m->stream));
+    TRY(sort_best(&m->sort, logits, k, (Candidate *)m->pinned, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
     memcpy(candidates, m->pinned, k * sizeof *candidates);
     return NULL;
@@ -620,10 +609,24 @@ static inline const char *
 model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *candidates)
 {
     Model *m = (Model *)engine;
+    int few = k <= DECODE_MAX_K ? k : 0; /* what the kernel itself finds */
 
     TRY(engine_check_rows(tokens, n, pos, k, m->context));
-    for (int t = 0; t < n; t++)
-        TRY(model_decode_row(m, tokens[t], pos + t, k, candidates + (size_t)t * k));
+    if (k == 0)
+        k = VOCAB;
+    for (int first = 0, rows; first < n; first += rows) {
+        rows = decode_fit(&m->decode, n - first, pos + first);
+        TRY(decode_launch(&m->decode, tokens + first, rows, pos + first, few, m->stream));
+        if (few > 0)
+            TRY(cudaStreamSynchronize(m->stream));
+        for (int r = 0; r < rows; r++, candidates += k) {
+            const DecodeResult *result = m->decode.result + r;
+            if (few > 0 && result->found == few)
+                memcpy(candidates, result->best, few * sizeof *candidates);
+            else /* many, or so many equal ones that the kernel gave up */
+                TRY(model_sort(m, m->decode.logits + (size_t)r * VOCAB, k, candidates));
+        }
+    }
     return NULL;
 }
 
@@ -686,7 +689,7 @@ model_profile(void *engine, int pos)
     int token = 0;
 
     TRY(engine_check(&token, 1, pos, m->context));
-    return decode_profile(&m->decode, pos, m->stream);
+    return decode_profile(&m->decode, pos, 1, m->stream);
 }
 
 static const Engine model_engine = {"gpu",        PREFILL_CHUNK,   model_probe,   model_open,

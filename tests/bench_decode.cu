@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include "../decode.cuh"
+#include "../profile.cuh"
 
 #define CUDA(call) check((call) ? cudaGetErrorString(cudaGetLastError()) : NULL)
 
@@ -137,21 +137,28 @@ main(int argc, char **argv)
                                  (const uint4 *)weights, count / 8, (uint32_t *)d.logits);
                          }));
     printf("%s, %s, %d blocks of %d threads, %d bytes of shared memory\n", card.name, MODEL_NAME, d.blocks,
-           (int)DECODE_THREADS, d.shared_bytes);
+           d.threads, d.shared_bytes[0]);
     printf("read floor of the weights: %.1f us, %.0f GB/s\n\n", floor, count * 2 / floor * 1e-3);
-    printf("%8s %10s %10s %10s %12s\n", "depth", "us", "tokens/s", "floor us", "floor/time");
+    printf("%8s %10s %10s %12s %24s\n", "", "1 row:", "", "", "2, 4 and 8 rows:");
+    printf("%8s %10s %10s %12s %8s %8s %8s\n", "depth", "us", "tokens/s", "floor/time", "us", "us", "us");
     for (int depth : {0, 64, 128, 512, 1024, 2048, 4096, 8000}) {
-        double us =
-            microseconds(TURNS / 4, [&](int i) { check(decode_launch(&d, i * 37 % VOCAB, depth, 1, 0)); });
-        double least = floor * (1 + 2.0 * LAYERS * KV_HEADS * HEAD_DIM * depth / count);
-        printf("%8d %10.1f %10.0f %10.1f %12.2f\n", depth, us, 1e6 / us, least, least / us);
+        double us[4], least = floor * (1 + 2.0 * LAYERS * KV_HEADS * HEAD_DIM * depth / count);
+        for (int i = 0; i < 4; i++)
+            us[i] = microseconds(TURNS / 4, [&](int turn) {
+                int tokens[MAX_ROWS];
+                for (int r = 0; r < MAX_ROWS; r++)
+                    tokens[r] = (turn * 37 + r * 11) % VOCAB;
+                check(decode_launch(&d, tokens, std::min(1 << i, d.max_rows), depth, 1, 0));
+            });
+        printf("%8d %10.1f %10.0f %12.2f %8.1f %8.1f %8.1f\n", depth, us[0], 1e6 / us[0], least / us[0],
+               us[1], us[2], us[3]);
     }
     printf("\nwith the host: launch, wait and read, each token the best one before it\n");
     for (int k : {1, 20}) {
         int token = 1;
         auto begin = std::chrono::steady_clock::now();
         for (int i = 0; i < TURNS; i++) {
-            check(decode_launch(&d, token, i % 128, k, 0));
+            check(decode_launch(&d, &token, 1, i % 128, k, 0));
             CUDA(cudaStreamSynchronize(0));
             token = d.result->best[0].id;
         }
@@ -160,7 +167,10 @@ main(int argc, char **argv)
         printf("depth 0-127, k = %2d: %.1f us, %.0f tokens/s\n", k, us, 1e6 / us);
     }
     printf("\n");
-    check(decode_profile(&d, 64, 0));
+    for (int rows : {1, 8}) {
+        printf("\n%d rows at depth 64\n", rows);
+        check(decode_profile(&d, 64, std::min(rows, d.max_rows), 0));
+    }
     decode_close(&d);
     return 0;
 }

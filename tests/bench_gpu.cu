@@ -137,8 +137,9 @@ print_tokens(Model *m, const int *tokens, int context)
     for (int pos : depths) {
         if (pos >= context)
             continue;
-        double kernel = kernel_seconds(
-            m, 50, [&](int i) { must(decode_launch(&m->decode, tokens[i], pos, DEFAULT_TOP_K, m->stream)); });
+        double kernel = kernel_seconds(m, 50, [&](int i) {
+            must(decode_launch(&m->decode, &tokens[i], 1, pos, DEFAULT_TOP_K, m->stream));
+        });
         double engine = median_seconds(
             101, [&] { must(model_engine.decode(m, &tokens[0], 1, pos, DEFAULT_TOP_K, best)); });
         printf("%8d %12.1f %12.1f\n", pos, kernel * 1e6, engine * 1e6);

@@ -87,12 +87,16 @@ compile failures-tiny tests/test_gpu_failures.cu -DQWEN600_TINY \
 compile qwen600 main.cu &
 compile context tests/context_only.cu &
 compile bench tests/bench_gpu.cu &
+compile bench-decode tests/bench_decode.cu &
+code=arch=compute_86,code=compute_86 compile bench-decode-86 tests/bench_decode.cu &
 real_model &
 tiny_model &
 wait
 no_spills >"$logs/no-spills.log" 2>&1
 echo "no-spills $? 0" >>"$results"
 
+step bench-decode "$dir/bench-decode"
+step bench-decode-86 "$dir/bench-decode-86" 20
 step bench "$dir/bench" "$dir/model-real"
 step bench-start python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
 card measuring
@@ -128,7 +132,7 @@ wait
 card sanitizers
 
 failed=0
-for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench bench-start; do
+for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench bench-start; do
     echo "== $log"
     tail -n 40 "$logs/$log.log" 2>/dev/null
 done

@@ -625,6 +625,54 @@ the_table_of_rope_is_that_of_double_precision(void)
     free(table);
 }
 
+/* One to eight rows of a pass at `pos` against as many passes of one: all logits, to the bit, and what both
+ * leave in the cache, by the logits after them. */
+static void
+rows_at(void *gpu, const int *tokens, int pos, Candidate *alone, Candidate *rows)
+{
+    for (int r = 0; r < MAX_ROWS; r++)
+        must(model_engine.decode(gpu, tokens + pos + r, 1, pos + r, VOCAB, alone + (size_t)r * VOCAB));
+    for (int n = 1; n <= MAX_ROWS; n++) {
+        must(model_engine.decode(gpu, tokens + pos, n, pos, VOCAB, rows));
+        CHECK(memcmp(rows, alone, (size_t)n * VOCAB * sizeof *rows) == 0);
+        if (n < MAX_ROWS) {
+            must(model_engine.decode(gpu, tokens + pos + n, 1, pos + n, VOCAB, rows));
+            CHECK(memcmp(rows, alone + (size_t)n * VOCAB, VOCAB * sizeof *rows) == 0);
+        }
+    }
+}
+
+static void
+a_row_is_as_if_it_were_alone(void)
+{
+    static const int blocks[] = {0, 48, 20, 16, 8},
+                     positions[] = {0, 1, 63, 124, 253, 1021, 4093, 4200 - MAX_ROWS};
+    int *tokens = some_tokens(4200);
+    void *gpu = open_engine(&model_engine, 4200);
+    Model *m = (Model *)gpu;
+    Candidate *alone = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *alone);
+    Candidate *rows = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *rows), best[MAX_ROWS];
+
+    must(model_engine.prefill(gpu, tokens, 4200, 0));
+    for (int n : blocks) {
+        decode_close(&m->decode);
+        must(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context,
+                         m->decode_workspace, n));
+        for (int pos : positions)
+            rows_at(gpu, tokens, pos, alone, rows);
+    }
+    /* A race shows as an error that moves: the same pass again and again. */
+    must(model_engine.decode(gpu, tokens, 3, 0, 1, best));
+    for (int again = 0; again < 300; again++) {
+        must(model_engine.decode(gpu, tokens, 3, 0, 1, rows));
+        CHECK(memcmp(rows, best, 3 * sizeof *rows) == 0);
+    }
+    model_close(gpu);
+    free(tokens);
+    free(alone);
+    free(rows);
+}
+
 /* A card whose display takes some multiprocessors, or a smaller card: fewer blocks do all of the work. */
 static void
 fewer_blocks_give_the_same(void)
@@ -813,7 +861,8 @@ a_few_tokens(void)
     must(model_engine.prefill(gpu, tokens + 5, n - 5, 5));
     must(model_engine.decode(gpu, &tokens[n], 1, n, 1, best));
     must(model_engine.decode(gpu, &best[0].id, 1, n + 1, DEFAULT_TOP_K, best));
-    must(model_engine.decode(gpu, &best[1].id, 1, n + 2, 0, best));
+    must(model_engine.decode(gpu, tokens, 3, n + 2, 2, best));
+    must(model_engine.decode(gpu, &best[1].id, 1, n + 5, 0, best));
     CHECK(best[0].logit >= best[VOCAB - 1].logit);
     model_close(gpu);
     free(tokens);
@@ -858,6 +907,7 @@ main(int argc, char **argv)
         long_and_short_prompts_give_the_same();
         opening_cublas_in_the_background_changes_nothing();
         the_table_of_rope_is_that_of_double_precision();
+        a_row_is_as_if_it_were_alone();
         fewer_blocks_give_the_same();
         files_of_every_dtype_arrive();
         decode_gives_the_first_k_of_all(directory, 1);

@@ -121,13 +121,11 @@ static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MA
 
 /* ---- receiving: words -> this warp's columns of the rows, as b wants them ---- */
 
-/* The residual stream times the norm's weights, from `words` or, in the first layer, from the embedding rows
- * of `tokens`. Half a warp has a row. RMSNorm's factor 1 / rms is the same for all columns, so it waits for
- * the sums at the end: sum_squares, (ROWS, CHAIN_WARPS). */
+/* The residual stream times the norm's weights. Half a warp has a row. RMSNorm's factor 1 / rms is the same
+ * for all columns, so it waits for the sums at the end: sum_squares, (ROWS, CHAIN_WARPS). */
 template <int ROWS>
 __device__ __forceinline__ void
-receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const Word *words, uint32_t epoch,
-                 const bf16 *embed, const int *tokens)
+receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const Word *words, uint32_t epoch)
 {
     enum { PAIRS = (ROWS + 1) / 2 };
     const uint32_t lane = lane_index(), i = lane % 16, column = warp * 64 + 4 * i;
@@ -137,22 +135,15 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
     Word word[PAIRS];
 
     words += half * RESIDUAL_WORDS + warp * 16 + i;
-    if (tokens == NULL)
 #pragma unroll
-        for (int p = 0; p < PAIRS; p++)
-            word[p] = word_load(words + 2 * p * RESIDUAL_WORDS);
+    for (int p = 0; p < PAIRS; p++)
+        word[p] = word_load(words + 2 * p * RESIDUAL_WORDS);
 #pragma unroll
     for (int p = 0; p < PAIRS; p++) {
         const int row = 2 * p + half;
         float v[4];
-        if (tokens == NULL) {
-            word_wait_on(word[p], words + 2 * p * RESIDUAL_WORDS, epoch, row < n);
-            word_four(v, word[p]);
-        } else {
-            const uint2 e = *(const uint2 *)(embed + tokens[row] * HIDDEN + column);
-            const float2 e0 = unpack(e.x), e1 = unpack(e.y);
-            v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
-        }
+        word_wait_on(word[p], words + 2 * p * RESIDUAL_WORDS, epoch, row < n);
+        word_four(v, word[p]);
         /* rounded, lest a compiler make one operation of it and the subtraction below, in one kernel and not
          * in another */
         const float a = __fmul_rn(v[0], n0.x), b = __fmul_rn(v[1], n0.y);
@@ -401,12 +392,18 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     int buffer = 0; /* which of the two of partial sums is in use */
     uint32_t epoch = d.epoch;
 
+    /* The embedding rows are what the layer before the first one would have sent. */
 #pragma unroll 1
     for (int share = block, i = 0; share < SHARES; share += blocks, i++)
-        if (thread < 8)
-            for (int r = 0; r < n; r++)
-                s.residual[r][i * 8 + thread] =
-                    __bfloat162float(d.weights.embed[pass.token[r] * HIDDEN + share * 8 + thread]);
+#pragma unroll 1
+        for (int row = warp; row < n; row += CHAIN_WARPS) {
+            const uint32_t lane = lane_index();
+            const float v =
+                __bfloat162float(d.weights.embed[pass.token[row] * HIDDEN + share * 8 + lane % 8]);
+            if (lane < 8)
+                s.residual[row][i * 8 + lane] = v;
+            send_fours(d.out + row * RESIDUAL_WORDS + share * 2, v, 8, epoch);
+        }
 
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
@@ -417,7 +414,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         phase<Tiles<QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1, d.weights.embed, pass.token);
+                receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1);
                 stamp(l, 1);
             },
             [&](int share, int, int row, const float *part) {
@@ -452,7 +449,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         phase<Tiles<MLP_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, warp, n, w.post_norm, d.mid, epoch, NULL, NULL);
+                receive_residual(s, warp, n, w.post_norm, d.mid, epoch);
                 stamp(l, 6);
             },
             [&](int share, int, int row, const float *part) {
@@ -481,7 +478,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     phase<Tiles<HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
         s, ring, buffer, warp, HEAD_SHARES, n,
         [&](int, int) {
-            receive_residual(s, warp, n, d.weights.norm, d.out, epoch, NULL, NULL);
+            receive_residual(s, warp, n, d.weights.norm, d.out, epoch);
             stamp(LAYERS, 1);
         },
         [&](int share, int, int row, const float *part) {

@@ -470,11 +470,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     }
 
     stamp(LAYERS, 0);
-    enum { MINE = (ROWS + CHAIN_WARPS - 1) / CHAIN_WARPS }; /* rows that a warp sends */
-    float lane_max[MINE];
-#pragma unroll
-    for (int i = 0; i < MINE; i++)
-        lane_max[i] = -INFINITY;
+    float first_max = -INFINITY, second_max = -INFINITY; /* of the row that this warp sends, or two of them */
     phase<Tiles<HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
         s, ring, buffer, warp, HEAD_SHARES, n,
         [&](int, int) {
@@ -484,17 +480,17 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         [&](int share, int, int row, const float *part) {
             const float logit = row_sum<8 * HEAD_TILES>(part, lane_index()) * inverse_rms(s.sum_squares[row]);
             d.logits[(size_t)row * VOCAB + share * 32 + lane_index()] = logit;
-#pragma unroll
-            for (int i = 0; i < MINE; i++)
-                if (row / CHAIN_WARPS == i)
-                    lane_max[i] = fmaxf(lane_max[i], logit);
+            if (row < CHAIN_WARPS)
+                first_max = fmaxf(first_max, logit);
+            else
+                second_max = fmaxf(second_max, logit);
         });
     stamp(LAYERS, 2);
     if (pass.k > 0) {
-#pragma unroll
-        for (int i = 0; i < MINE; i++)
-            if ((int)warp + i * CHAIN_WARPS < n)
-                best_announce(d.maxima + (warp + i * CHAIN_WARPS) * MAX_GROUPS, lane_max[i], epoch);
+        if ((int)warp < n)
+            best_announce(d.maxima + warp * MAX_GROUPS, first_max, epoch);
+        if ((int)warp + CHAIN_WARPS < n)
+            best_announce(d.maxima + (warp + CHAIN_WARPS) * MAX_GROUPS, second_max, epoch);
         if (block < n)
             best_collect(s.best, d.result + block, d.logits + (size_t)block * VOCAB,
                          d.maxima + block * MAX_GROUPS, pass.k, warp, epoch);

@@ -64,6 +64,7 @@ enum {
 #endif
 };
 static_assert(VOCAB % (TILE_ROWS * HEAD_TILES) == 0, "whole shares");
+static_assert((int)STAGES_90 > (int)MLP_TILES + 2, "a share's tiles are held together");
 
 /* Tiles that may be under way at once. More of them only queue in front of the words, fewer leave the memory
  * idle; what falls between two exchanges differs from matrix to matrix. */
@@ -136,14 +137,17 @@ struct Ring {
         return tile(stage(i));
     }
 
-    /* Gives the next n tiles back to be filled again. */
+    /* Gives the next n tiles back to be filled again. seen: something made of every word that was read from
+     * them. The arrival must not overtake the reads, which wait in line behind other warps' polls; the
+     * compiler orders it behind their issue only (H200: a wrong row in some 1,000 passes), so it takes their
+     * result. */
     __device__ __forceinline__ void
-    release(uint32_t n)
+    release(uint32_t n, uint32_t seen)
     {
-        uint32_t lane = lane_index();
+        const uint32_t lane = lane_index(), nothing = seen & (gridDim.z - 1);
         __syncwarp();
         if (lane < n)
-            mbarrier_arrive(empty(stage(lane)));
+            mbarrier_arrive(empty(stage(lane)) + nothing);
         parity ^= at + n >= STAGES;
         at = stage(n);
     }
@@ -263,15 +267,20 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
     {
         const uint32_t lane = lane_index(), g = lane / 4, swap = (g & 1) * 64;
         const uint32_t first = g * (WIDTH * HIDDEN * 2) + warp * SLICE * 2 + lane % 4 * 16;
+        uint32_t seen = 0;
         if (WIDTH == 1) {
+            enum { HELD = STAGES > 8 && ROWS >= 4 ? TILES : 2 }; /* tiles before they are given back */
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
-                const char *tile = ring.wait(t % 2) + first;
+                const char *tile = ring.wait(t % HELD) + first;
 #pragma unroll
                 for (int i = 0; i < CHUNKS; i++)
                     a[t][i] = *(const uint4 *)(tile + ((64 * i) ^ swap));
-                if (t % 2)
-                    ring.release(2);
+#pragma unroll
+                for (int i = 0; i < CHUNKS; i++)
+                    seen |= a[t][i].x;
+                if (t % HELD == HELD - 1)
+                    ring.release(HELD, seen);
             }
         } else {
             uint32_t tile[WIDTH];
@@ -287,7 +296,10 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                         p = tile[j];
                 a[0][i] = shared_load(p + byte % TILE_BYTES);
             }
-            ring.release(WIDTH);
+#pragma unroll
+            for (int i = 0; i < CHUNKS; i++)
+                seen |= a[0][i].x;
+            ring.release(WIDTH, seen);
         }
         if (ROWS > 1)
 #pragma unroll

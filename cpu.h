@@ -817,6 +817,6 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
 }
 
 static const Engine cpu_engine = {"cpu",      CPU_BLOCK, cpu_probe, cpu_open,      cpu_device, cpu_prefill,
-                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, NULL};
+                                  cpu_decode, cpu_close, cpu_bytes, cpu_bandwidth, NULL,       NULL};
 
 #endif

@@ -48,6 +48,10 @@ typedef struct {
     /* and, where it is not NULL, a table of where the decode of one token at position pos spends its time, to
      * stdout. It overwrites the cache at pos. */
     const char *(*profile)(void *engine, int pos);
+
+    /* NULL, or starts in the background what a first long prompt would otherwise wait for. A call of prefill
+     * that comes before it is done may differ in rounding. */
+    void (*warm)(void *engine);
 } Engine;
 
 /* What a caller may ask of prefill, */

@@ -2,7 +2,7 @@
  *
  * Every function of this program that can fail returns const char *: NULL when all is well, otherwise one
  * line (no newline at its end) that says what failed, on what, and what to do. The line lives until the next
- * fail(). Only main.cu prints it and chooses the exit status. */
+ * fail() of its thread. Only main.cu prints it and chooses the exit status. */
 #ifndef FAIL_H
 #define FAIL_H
 
@@ -15,7 +15,7 @@ __attribute__((format(printf, 1, 2)))
 static inline const char *
 fail(const char *format, ...)
 {
-    static char line[1024];
+    static __thread char line[1024];
     va_list args;
 
     va_start(args, format);

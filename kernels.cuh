@@ -1,9 +1,8 @@
-/* kernels.cuh: the kernels of prefill; and those that sort all logits, convert weights to bf16 and measure
- * the card's read bandwidth.
+/* kernels.cuh: the kernels of prefill, the table of RoPE, the sort of all logits, the card's read bandwidth.
  *
  * A kernel of prefill works on n tokens at once, one row of a matrix for each. Matrices are row-major; those
  * that go into a matrix product are bf16, the residual stream and every sum are fp32. All kernels but the
- * last stand beside a function that launches them and returns what the launch did; it does not wait. */
+ * last stand beside a function that launches them and does not wait. */
 #ifndef KERNELS_CUH
 #define KERNELS_CUH
 
@@ -11,7 +10,6 @@
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "config.h"
 #include "gpu.cuh"
@@ -21,7 +19,7 @@ enum {
     SHARING = HEADS / KV_HEADS, /* query heads that share a key/value head */
 };
 
-static_assert(HEADS % KV_HEADS == 0, "query heads come in groups");
+static_assert(HEADS % KV_HEADS == 0, "every key/value head serves as many query heads");
 static_assert(HEAD_DIM == 128, "a lane holds 4 elements of a head, a head is 16 pieces of 16 bytes");
 static_assert(HIDDEN % 128 == 0 && INTERMEDIATE % 8 == 0,
               "rows are read in float4 by a warp, 8 bf16 by a thread");
@@ -47,10 +45,9 @@ thread_index(void)
 /* ---- embedding ---- */
 
 /* x[i] = embed[token[i]]. One block a token, four elements a thread. */
-static __global__ void
-__launch_bounds__(HIDDEN / 4)
-    embedding_kernel(float *x /* (n, HIDDEN) */, const bf16 *embed /* (VOCAB, HIDDEN) */,
-                     const int *token /* (n) */)
+KERNEL(HIDDEN / 4)
+embedding_kernel(float *x /* (n, HIDDEN) */, const bf16 *embed /* (VOCAB, HIDDEN) */,
+                 const int *token /* (n) */)
 {
     const uint2 *row = (const uint2 *)(embed + (size_t)token[blockIdx.x] * HIDDEN);
     uint2 v = row[threadIdx.x];
@@ -59,23 +56,22 @@ __launch_bounds__(HIDDEN / 4)
     ((float4 *)(x + (size_t)blockIdx.x * HIDDEN))[threadIdx.x] = make_float4(a.x, a.y, b.x, b.y);
 }
 
-static inline cudaError_t
+static inline const char *
 embedding(float *x, const bf16 *embed, const int *token, int n, cudaStream_t stream)
 {
     embedding_kernel<<<n, HIDDEN / 4, 0, stream>>>(x, embed, token);
-    return cudaGetLastError();
+    return gpu_launched("embedding");
 }
 
 /* ---- RMSNorm ---- */
 
-enum { RMSNORM_WARPS = 4 };
+enum { RMSNORM_WARPS = 4, RMSNORM_THREADS = RMSNORM_WARPS * WARP };
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, row by row. A warp has a whole row in registers, so it reads it
  * once and needs no shared memory; blocks of only 4 warps, so that 2,048 rows still fill the largest card. */
-static __global__ void
-__launch_bounds__(RMSNORM_WARPS *WARP)
-    rmsnorm_kernel(bf16 *out /* (n, HIDDEN) */, const float *x /* (n, HIDDEN) */,
-                   const bf16 *weight /* (HIDDEN) */, int n)
+KERNEL(RMSNORM_THREADS)
+rmsnorm_kernel(bf16 *out /* (n, HIDDEN) */, const float *x /* (n, HIDDEN) */,
+               const bf16 *weight /* (HIDDEN) */, int n)
 {
     int row = blockIdx.x * RMSNORM_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const float4 *in = (const float4 *)(x + (size_t)row * HIDDEN);
@@ -101,28 +97,49 @@ __launch_bounds__(RMSNORM_WARPS *WARP)
     }
 }
 
-static inline cudaError_t
+static inline const char *
 rmsnorm(bf16 *out, const float *x, const bf16 *weight, int n, cudaStream_t stream)
 {
-    rmsnorm_kernel<<<ceil_div(n, RMSNORM_WARPS), RMSNORM_WARPS * WARP, 0, stream>>>(out, x, weight, n);
-    return cudaGetLastError();
+    rmsnorm_kernel<<<ceil_div(n, RMSNORM_WARPS), RMSNORM_THREADS, 0, stream>>>(out, x, weight, n);
+    return gpu_launched("rmsnorm");
+}
+
+/* ---- the table of RoPE ---- */
+
+/* rope[pos][i] = cosine and sine of pos * theta^(-2i / HEAD_DIM), in double precision and rounded once. The
+ * angle is given in units of pi, in which no angle is too large for a short computation. One block a
+ * position. */
+KERNEL(HEAD_DIM / 2)
+rope_table_kernel(float2 *rope /* (context, HEAD_DIM / 2) */, double log2_theta)
+{
+    const int pos = blockIdx.x, i = threadIdx.x;
+    double cosine, sine;
+
+    sincospi(pos * exp2(-2.0 * i / HEAD_DIM * log2_theta) / 3.14159265358979323846, &sine, &cosine);
+    rope[(size_t)pos * (HEAD_DIM / 2) + i] = make_float2((float)cosine, (float)sine);
+}
+
+static inline const char *
+rope_table(float2 *rope, int context, cudaStream_t stream)
+{
+    rope_table_kernel<<<context, HEAD_DIM / 2, 0, stream>>>(rope, log2(ROPE_THETA));
+    return gpu_launched("rope_table");
 }
 
 /* ---- q/k norm, RoPE, KV store ---- */
 
-enum { ROPE_WARPS = 8 };
+enum { ROPE_WARPS = 8, ROPE_THREADS = ROPE_WARPS * WARP };
 
 /* Every head of q and k: RMSNorm, then the rotation by its position, in fp32 and rounded once. q stays where
  * it is, k and v go into the cache of this layer. One warp a head; a lane holds dimensions 2l, 2l + 1 and, 64
  * further on, their partners in the rotation (the halves of a head turn against each other, as in Hugging
  * Face's rotate_half). */
-static __global__ void
-__launch_bounds__(ROPE_WARPS *WARP)
-    norm_rope_store_kernel(bf16 *qkv /* (n, QKV_DIM) */, bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
-                           bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */,
-                           const bf16 *q_norm /* (HEAD_DIM) */, const bf16 *k_norm /* (HEAD_DIM) */,
-                           const float2 *rope /* (context, HEAD_DIM / 2): cosine, sine */, int n, int pos,
-                           int context)
+KERNEL(ROPE_THREADS)
+norm_rope_store_kernel(bf16 *qkv /* (n, QKV_DIM) */, bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
+                       bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, const bf16 *q_norm /* (HEAD_DIM) */,
+                       const bf16 *k_norm /* (HEAD_DIM) */,
+                       const float2 *rope /* (context, HEAD_DIM / 2): cosine, sine */, int n, int pos,
+                       int context)
 {
     const int heads = HEADS + 2 * KV_HEADS;
     int unit = blockIdx.x * ROPE_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -142,38 +159,42 @@ __launch_bounds__(ROPE_WARPS *WARP)
     if (head < HEADS + KV_HEADS) {
         const uint32_t *weight = (const uint32_t *)(head < HEADS ? q_norm : k_norm);
         float2 a = unpack(low), b = unpack(high), wa = unpack(weight[lane]), wb = unpack(weight[WARP + lane]);
-        float4 turn = ((const float4 *)(rope + (size_t)(pos + row) * (HEAD_DIM / 2)))[lane];
+        float4 rotation = ((const float4 *)(rope + (size_t)(pos + row) * (HEAD_DIM / 2)))[lane];
         float scale =
             rsqrtf(warp_sum(a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y) / HEAD_DIM + RMS_NORM_EPS);
 
         a = make_float2(a.x * scale * wa.x, a.y * scale * wa.y);
         b = make_float2(b.x * scale * wb.x, b.y * scale * wb.y);
-        low = pack(a.x * turn.x - b.x * turn.y, a.y * turn.z - b.y * turn.w);
-        high = pack(b.x * turn.x + a.x * turn.y, b.y * turn.z + a.y * turn.w);
+        low = pack(a.x * rotation.x - b.x * rotation.y, a.y * rotation.z - b.y * rotation.w);
+        high = pack(b.x * rotation.x + a.x * rotation.y, b.y * rotation.z + a.y * rotation.w);
     }
     out[lane] = low;
     out[WARP + lane] = high;
 }
 
-static inline cudaError_t
+static inline const char *
 norm_rope_store(bf16 *qkv, bf16 *k_cache, bf16 *v_cache, const bf16 *q_norm, const bf16 *k_norm,
                 const float2 *rope, int n, int pos, int context, cudaStream_t stream)
 {
     int units = n * (HEADS + 2 * KV_HEADS);
 
-    norm_rope_store_kernel<<<ceil_div(units, ROPE_WARPS), ROPE_WARPS * WARP, 0, stream>>>(
+    norm_rope_store_kernel<<<ceil_div(units, ROPE_WARPS), ROPE_THREADS, 0, stream>>>(
         qkv, k_cache, v_cache, q_norm, k_norm, rope, n, pos, context);
-    return cudaGetLastError();
+    return gpu_launched("norm_rope_store");
 }
 
 /* ---- attention ---- */
 
+/* log2(e) / sqrt(HEAD_DIM): the softmax uses powers of 2. */
+#define ATTENTION_LOG2 (1.44269504f * 0.0883883476f)
+
 /* FlashAttention-2 (Dao, 2023): a block holds a tile of queries and walks over the keys and values it may
  * see, with a running maximum and sum, so no matrix of scores ever exists.
  *
- * The query heads of a group are rows of one tile, because they read the same keys: row r of the tile is
- * token r / SHARING, head r % SHARING. A warp has 32 rows; each fragment of K or V that it reads from shared
- * memory feeds two products, without which shared memory, not the tensor cores, would be the limit. */
+ * The query heads that share a key/value head are rows of one tile, because they read the same keys: row r of
+ * the tile is token r / SHARING, head r % SHARING. A warp has 32 rows; each fragment of K or V that it reads
+ * from shared memory feeds two products, without which shared memory, not the tensor cores, would be the
+ * limit. */
 enum {
     ATTENTION_WARPS = 4,
     ATTENTION_TILES = 2, /* 16 rows each, of a warp */
@@ -203,16 +224,17 @@ swizzle(int row, int piece)
     return row * ROW_BYTES + ((piece ^ (row & 7)) << 4);
 }
 
-/* Starts the copy of `rows` rows of HEAD_DIM into shared memory; row r comes from src + (r / group) * stride
- * + (r % group) * HEAD_DIM. Rows from `limit` on are zeros: what lies there may be no number. */
-template <int rows, int group>
+/* Starts the copy of `rows` rows of HEAD_DIM into shared memory, `heads` of them for a token: row r comes
+ * from src + (r / heads) * stride + (r % heads) * HEAD_DIM. Rows from `limit` on are zeros: what lies there
+ * may be no number. */
+template <int rows, int heads>
 static __device__ __forceinline__ void
 load_rows(uint32_t shared, const bf16 *src, int stride, int limit)
 {
 #pragma unroll
     for (int i = thread_index(); i < rows * PIECES; i += ATTENTION_THREADS) {
         int row = i / PIECES, piece = i % PIECES, bytes = row < limit ? 16 : 0;
-        const bf16 *from = src + (row / group) * stride + (row % group) * HEAD_DIM + piece * 8;
+        const bf16 *from = src + (row / heads) * stride + (row % heads) * HEAD_DIM + piece * 8;
 
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared + swizzle(row, piece)),
                      "l"(from), "r"(bytes)
@@ -315,21 +337,126 @@ typedef struct {
     float *log_sum; /* (splits, n, HEADS), to base 2 */
 } Partial;
 
+/* Of the 32 rows of a warp: rows g and g + 8 of each 16 in a thread. */
+struct AttentionRows {
+    float o[ATTENTION_TILES][HEAD_DIM / 8][4] = {}; /* the output so far, not yet divided by the sum */
+    float maximum[ATTENTION_TILES][2], sum[ATTENTION_TILES][2] = {}; /* of the softmax */
+
+    __device__ __forceinline__
+    AttentionRows()
+    {
+#pragma unroll
+        for (int t = 0; t < ATTENTION_TILES; t++)
+            maximum[t][0] = maximum[t][1] = -INFINITY;
+    }
+};
+
+/* p = exp(s - maximum) for the scores of one step; `first` is the position of the tile's first token. A new
+ * maximum corrects what was summed up before. */
+static __device__ __forceinline__ void
+attention_softmax(AttentionRows &r, float s[ATTENTION_TILES][ATTENTION_KEYS / 8][4],
+                  uint32_t p[ATTENTION_TILES][ATTENTION_KEYS / 8][2], int step, int first)
+{
+#pragma unroll
+    for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            float highest = r.maximum[t][h], total = 0;
+
+            if ((step + 1) * ATTENTION_KEYS > first + 1) { /* keys that some row does not see */
+                int thread = thread_index(), row = attention_row(thread, t, h);
+                int visible = first + row / SHARING - step * ATTENTION_KEYS - thread % 4 * 2;
+
+#pragma unroll
+                for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+#pragma unroll
+                    for (int i = 0; i < 2; i++)
+                        if (j * 8 + i > visible)
+                            s[t][j][2 * h + i] = -INFINITY;
+            }
+#pragma unroll
+            for (int j = 0; j < ATTENTION_KEYS / 8; j++)
+                highest = fmaxf(highest, fmaxf(s[t][j][2 * h], s[t][j][2 * h + 1]));
+            highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
+            highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
+
+            /* Later steps seldom raise a maximum, so most need no correction. */
+            if (__any_sync(~0u, highest > r.maximum[t][h])) {
+                float correction = fast_exp2((r.maximum[t][h] - highest) * ATTENTION_LOG2);
+
+                r.maximum[t][h] = highest;
+                r.sum[t][h] *= correction;
+#pragma unroll
+                for (int d = 0; d < HEAD_DIM / 8; d++) {
+                    r.o[t][d][2 * h] *= correction;
+                    r.o[t][d][2 * h + 1] *= correction;
+                }
+            }
+            /* Every row sees a key of the first step: the maximum is a number. */
+            float shift = highest * ATTENTION_LOG2;
+#pragma unroll
+            for (int j = 0; j < ATTENTION_KEYS / 8; j++) {
+                float a = fast_exp2(fmaf(s[t][j][2 * h], ATTENTION_LOG2, -shift));
+                float b = fast_exp2(fmaf(s[t][j][2 * h + 1], ATTENTION_LOG2, -shift));
+
+                total += a + b;
+                p[t][j][h] = pack(a, b);
+            }
+            r.sum[t][h] += total;
+        }
+}
+
+/* Writes the rows out, or where the keys are split what this split found; `first` is the row of the tile's
+ * first token. */
+static __device__ __forceinline__ void
+attention_store(const AttentionRows &r, bf16 *out, Partial partial, int n, int first, int kv_head)
+{
+#pragma unroll
+    for (int t = 0; t < ATTENTION_TILES; t++)
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            int thread = thread_index(), row = attention_row(thread, t, h), token = first + row / SHARING;
+            float total = r.sum[t][h];
+
+            total += __shfl_xor_sync(~0u, total, 1);
+            total += __shfl_xor_sync(~0u, total, 2);
+            float scale = 1 / total;
+            size_t at = (size_t)token * HEADS + kv_head * SHARING + row % SHARING;
+
+            if (token >= n)
+                continue;
+            if (gridDim.y == 1) {
+                uint32_t *to = (uint32_t *)(out + at * HEAD_DIM);
+
+#pragma unroll
+                for (int d = 0; d < HEAD_DIM / 8; d++)
+                    to[d * 4 + thread % 4] = pack(r.o[t][d][2 * h] * scale, r.o[t][d][2 * h + 1] * scale);
+            } else {
+                at += (size_t)blockIdx.y * n * HEADS;
+                float2 *to = (float2 *)(partial.out + at * HEAD_DIM);
+
+#pragma unroll
+                for (int d = 0; d < HEAD_DIM / 8; d++)
+                    to[d * 4 + thread % 4] =
+                        make_float2(r.o[t][d][2 * h] * scale, r.o[t][d][2 * h + 1] * scale);
+                if (thread % 4 == 0)
+                    partial.log_sum[at] = r.maximum[t][h] * ATTENTION_LOG2 + log2f(total);
+            }
+        }
+}
+
 /* out = softmax(q k^T / sqrt(HEAD_DIM)) v, causal: the token in row i, at position pos + i, sees keys
  * 0..pos + i, all of them in the cache of this layer. Grid (query tiles * KV_HEADS, splits of the keys), 4
  * warps a block. The first half of the blocks takes the tiles from the last one down, the second half from
  * the first one up: two blocks that share a multiprocessor then have about the same work together as any
  * other two. Every row sees a key of every split. */
-static __global__ void
-__launch_bounds__(ATTENTION_THREADS)
-    attention_kernel(bf16 *out /* (n, Q_DIM) */, const bf16 *qkv /* (n, QKV_DIM) */,
-                     const bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
-                     const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, Partial partial, int n, int pos,
-                     int context)
+KERNEL(ATTENTION_THREADS)
+attention_kernel(bf16 *out /* (n, Q_DIM) */, const bf16 *qkv /* (n, QKV_DIM) */,
+                 const bf16 *k_cache /* (KV_HEADS, context, HEAD_DIM) */,
+                 const bf16 *v_cache /* (KV_HEADS, context, HEAD_DIM) */, Partial partial, int n, int pos,
+                 int context)
 {
     extern __shared__ __align__(256) unsigned char shared[];
-    const float to_log2 =
-        1.44269504f * 0.0883883476f; /* log2(e) / sqrt(HEAD_DIM): the softmax uses powers of 2 */
     const uint32_t queries = (uint32_t)__cvta_generic_to_shared(shared), stages = queries + QUERY_BYTES;
     const int order = blockIdx.x / KV_HEADS, kv_head = blockIdx.x % KV_HEADS, tiles = gridDim.x / KV_HEADS;
     const int tile = order < ceil_div(tiles, 2) ? tiles - 1 - order : order - ceil_div(tiles, 2);
@@ -340,15 +467,7 @@ __launch_bounds__(ATTENTION_THREADS)
     const bf16 *k = k_cache + (size_t)kv_head * context * HEAD_DIM;
     const bf16 *v = v_cache + (size_t)kv_head * context * HEAD_DIM;
 
-    float o[ATTENTION_TILES][HEAD_DIM / 8][4] = {};
-    float maximum[ATTENTION_TILES][2], sum[ATTENTION_TILES][2]; /* of rows g and g + 8 of each 16 */
-
-#pragma unroll
-    for (int t = 0; t < ATTENTION_TILES; t++)
-        for (int h = 0; h < 2; h++) {
-            maximum[t][h] = -INFINITY;
-            sum[t][h] = 0;
-        }
+    AttentionRows r;
 
     auto load_step = [&](int step) {
         uint32_t stage = stages + step % 2 * 2 * KEY_BYTES;
@@ -375,93 +494,16 @@ __launch_bounds__(ATTENTION_THREADS)
             load_step(step + 1);
 
         attention_scores(s, queries, stage);
-#pragma unroll
-        for (int t = 0; t < ATTENTION_TILES; t++)
-#pragma unroll
-            for (int h = 0; h < 2; h++) {
-                float highest = maximum[t][h], total = 0;
-
-                if ((step + 1) * ATTENTION_KEYS > pos + first + 1) { /* keys that some row does not see */
-                    int thread = thread_index(), row = attention_row(thread, t, h);
-                    int visible = pos + first + row / SHARING - step * ATTENTION_KEYS - thread % 4 * 2;
-
-#pragma unroll
-                    for (int j = 0; j < ATTENTION_KEYS / 8; j++)
-#pragma unroll
-                        for (int i = 0; i < 2; i++)
-                            if (j * 8 + i > visible)
-                                s[t][j][2 * h + i] = -INFINITY;
-                }
-#pragma unroll
-                for (int j = 0; j < ATTENTION_KEYS / 8; j++)
-                    highest = fmaxf(highest, fmaxf(s[t][j][2 * h], s[t][j][2 * h + 1]));
-                highest = fmaxf(highest, __shfl_xor_sync(0xffffffff, highest, 1));
-                highest = fmaxf(highest, __shfl_xor_sync(0xffffffff, highest, 2));
-
-                /* Later steps seldom raise a maximum, so most need no correction. */
-                if (__any_sync(0xffffffff, highest > maximum[t][h])) {
-                    float correction = fast_exp2((maximum[t][h] - highest) * to_log2);
-
-                    maximum[t][h] = highest;
-                    sum[t][h] *= correction;
-#pragma unroll
-                    for (int d = 0; d < HEAD_DIM / 8; d++) {
-                        o[t][d][2 * h] *= correction;
-                        o[t][d][2 * h + 1] *= correction;
-                    }
-                }
-                /* Every row sees a key of the first step: the maximum is a number. */
-                float shift = highest * to_log2;
-#pragma unroll
-                for (int j = 0; j < ATTENTION_KEYS / 8; j++) {
-                    float a = fast_exp2(fmaf(s[t][j][2 * h], to_log2, -shift));
-                    float b = fast_exp2(fmaf(s[t][j][2 * h + 1], to_log2, -shift));
-
-                    total += a + b;
-                    p[t][j][h] = pack(a, b);
-                }
-                sum[t][h] += total;
-            }
-        attention_values(o, p, stage + KEY_BYTES);
+        attention_softmax(r, s, p, step, pos + first);
+        attention_values(r.o, p, stage + KEY_BYTES);
     }
 
-#pragma unroll
-    for (int t = 0; t < ATTENTION_TILES; t++)
-#pragma unroll
-        for (int h = 0; h < 2; h++) {
-            int thread = thread_index(), row = attention_row(thread, t, h), token = first + row / SHARING;
-            float total = sum[t][h];
-
-            total += __shfl_xor_sync(0xffffffff, total, 1);
-            total += __shfl_xor_sync(0xffffffff, total, 2);
-            float scale = 1 / total;
-            size_t at = (size_t)token * HEADS + kv_head * SHARING + row % SHARING;
-
-            if (token >= n)
-                continue;
-            if (gridDim.y == 1) {
-                uint32_t *to = (uint32_t *)(out + at * HEAD_DIM);
-
-#pragma unroll
-                for (int d = 0; d < HEAD_DIM / 8; d++)
-                    to[d * 4 + thread % 4] = pack(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
-            } else {
-                at += (size_t)blockIdx.y * n * HEADS;
-                float2 *to = (float2 *)(partial.out + at * HEAD_DIM);
-
-#pragma unroll
-                for (int d = 0; d < HEAD_DIM / 8; d++)
-                    to[d * 4 + thread % 4] = make_float2(o[t][d][2 * h] * scale, o[t][d][2 * h + 1] * scale);
-                if (thread % 4 == 0)
-                    partial.log_sum[at] = maximum[t][h] * to_log2 + log2f(total);
-            }
-        }
+    attention_store(r, out, partial, n, first, kv_head);
 }
 
 /* out = the splits' outputs, weighed. One warp for a head of a token, a lane has four of its elements. */
-static __global__ void
-__launch_bounds__(ATTENTION_THREADS)
-    attention_merge_kernel(bf16 *out /* (n, Q_DIM) */, Partial partial, int splits, int n)
+KERNEL(ATTENTION_THREADS)
+attention_merge_kernel(bf16 *out /* (n, Q_DIM) */, Partial partial, int splits, int n)
 {
     const int row = blockIdx.x * ATTENTION_WARPS + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     float4 v = make_float4(0, 0, 0, 0);
@@ -487,8 +529,8 @@ __launch_bounds__(ATTENTION_THREADS)
         make_uint2(pack(v.x * scale, v.y * scale), pack(v.z * scale, v.w * scale));
 }
 
-/* Into how many parts the keys are split: few tokens behind a long past are few tiles, which alone would
- * leave most of the card idle. A part has four steps or more, and only a tile's last two hold keys that some
+/* Into how many splits the keys are cut: few tokens behind a long past are few tiles, which alone would
+ * leave most of the card idle. A split has four steps or more, and only a tile's last two hold keys that some
  * row does not see. */
 static inline int
 attention_splits(int n, int pos, int multiprocessors)
@@ -500,7 +542,7 @@ attention_splits(int n, int pos, int multiprocessors)
     return splits > 1 ? splits : 1;
 }
 
-static inline cudaError_t
+static inline const char *
 attention(bf16 *out, const bf16 *qkv, const bf16 *k_cache, const bf16 *v_cache,
           void *workspace /* (ATTENTION_WORKSPACE) bytes */, int n, int pos, int context, int multiprocessors,
           cudaStream_t stream)
@@ -514,15 +556,16 @@ attention(bf16 *out, const bf16 *qkv, const bf16 *k_cache, const bf16 *v_cache,
     if (splits > 1)
         attention_merge_kernel<<<ceil_div(n * HEADS, ATTENTION_WARPS), ATTENTION_THREADS, 0, stream>>>(
             out, partial, splits, n);
-    return cudaGetLastError();
+    return gpu_launched("attention");
 }
 
 /* Once, before the first launch: more than 48 KB of shared memory has to be asked for. */
-static inline cudaError_t
+static inline const char *
 attention_open(void)
 {
-    return cudaFuncSetAttribute(attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                ATTENTION_SHARED);
+    TRY(cudaFuncSetAttribute(attention_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             ATTENTION_SHARED));
+    return NULL;
 }
 
 /* ---- SiLU x up ---- */
@@ -539,9 +582,8 @@ swiglu_pair(uint32_t gate, uint32_t up)
 
 /* out = gate / (1 + exp(-gate)) * up, where a row of gate_up is a row of gate, then one of up. Eight
  * elements, 16 bytes, a thread. */
-static __global__ void
-__launch_bounds__(SWIGLU_THREADS)
-    swiglu_kernel(bf16 *out /* (n, INTERMEDIATE) */, const bf16 *gate_up /* (n, 2 * INTERMEDIATE) */, int n)
+KERNEL(SWIGLU_THREADS)
+swiglu_kernel(bf16 *out /* (n, INTERMEDIATE) */, const bf16 *gate_up /* (n, 2 * INTERMEDIATE) */, int n)
 {
     const int row_pieces = INTERMEDIATE / 8;
     int i = blockIdx.x * SWIGLU_THREADS + threadIdx.x, row = i / row_pieces, piece = i % row_pieces;
@@ -555,39 +597,57 @@ __launch_bounds__(SWIGLU_THREADS)
                                    swiglu_pair(gate.z, up.z), swiglu_pair(gate.w, up.w));
 }
 
-static inline cudaError_t
+static inline const char *
 swiglu(bf16 *out, const bf16 *gate_up, int n, cudaStream_t stream)
 {
     swiglu_kernel<<<ceil_div(n * (INTERMEDIATE / 8), SWIGLU_THREADS), SWIGLU_THREADS, 0, stream>>>(
         out, gate_up, n);
-    return cudaGetLastError();
+    return gpu_launched("swiglu");
+}
+
+/* ---- loading ---- */
+
+/* Loads the kernels of prefill, which otherwise happens at their first launch. */
+static inline const char *
+prefill_load(void)
+{
+    cudaFuncAttributes attributes;
+
+    TRY(attention_open());
+    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, rmsnorm_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, norm_rope_store_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, attention_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, attention_merge_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, swiglu_kernel));
+    return NULL;
 }
 
 /* ---- all logits, sorted ---- */
 
-enum { ZIP_THREADS = 256 };
+enum { SORT_THREADS = 256 };
 
-static __global__ void
-count_kernel(int *id /* (VOCAB) */)
+KERNEL(SORT_THREADS)
+number_ids_kernel(int *id /* (VOCAB) */)
 {
-    int i = blockIdx.x * ZIP_THREADS + threadIdx.x;
+    int i = blockIdx.x * SORT_THREADS + threadIdx.x;
 
     if (i < VOCAB)
         id[i] = i;
 }
 
 /* id = 0, 1, 2, ...: what the sort permutes. */
-static inline cudaError_t
-count(int *id, cudaStream_t stream)
+static inline const char *
+number_ids(int *id, cudaStream_t stream)
 {
-    count_kernel<<<ceil_div(VOCAB, ZIP_THREADS), ZIP_THREADS, 0, stream>>>(id);
-    return cudaGetLastError();
+    number_ids_kernel<<<ceil_div(VOCAB, SORT_THREADS), SORT_THREADS, 0, stream>>>(id);
+    return gpu_launched("number_ids");
 }
 
-static __global__ void
-zip_kernel(Candidate *candidates /* (k) */, const int *id /* (k) */, const float *logit /* (k) */, int k)
+KERNEL(SORT_THREADS)
+pair_kernel(Candidate *candidates /* (k) */, const int *id /* (k) */, const float *logit /* (k) */, int k)
 {
-    int i = blockIdx.x * ZIP_THREADS + threadIdx.x;
+    int i = blockIdx.x * SORT_THREADS + threadIdx.x;
 
     if (i < k) {
         candidates[i].id = id[i];
@@ -597,73 +657,35 @@ zip_kernel(Candidate *candidates /* (k) */, const int *id /* (k) */, const float
 
 /* What a sort of the logits needs beside them. */
 typedef struct {
-    int *id;               /* (VOCAB): 0, 1, 2, ... */
-    int *sorted_id;        /* (VOCAB) */
-    float *sorted_logit;   /* (VOCAB) */
-    Candidate *candidates; /* (VOCAB) */
-    void *scratch;         /* (scratch_bytes), CUB's */
+    int *id;             /* (VOCAB): 0, 1, 2, ... */
+    int *sorted_id;      /* (VOCAB) */
+    float *sorted_logit; /* (VOCAB) */
+    void *scratch;       /* (scratch_bytes), CUB's */
     size_t scratch_bytes;
 } Sort;
 
 /* Sets s->scratch_bytes. */
-static inline cudaError_t
+static inline const char *
 sort_size(Sort *s)
 {
     s->scratch_bytes = 0;
-    return cub::DeviceRadixSort::SortPairsDescending(NULL, s->scratch_bytes, (const float *)NULL,
-                                                     (float *)NULL, (const int *)NULL, (int *)NULL,
-                                                     (int)VOCAB);
+    TRY(cub::DeviceRadixSort::SortPairsDescending(NULL, s->scratch_bytes, (const float *)NULL, (float *)NULL,
+                                                  (const int *)NULL, (int *)NULL, (int)VOCAB));
+    return NULL;
 }
 
-/* s->candidates[0..k) = the k best logits, best first. The sort keeps the order of equal logits, and the ids
- * go in ascending: the lower id first. */
-static inline cudaError_t
-sort_best(const Sort *s, const float *logits /* (VOCAB) */, int k, cudaStream_t stream)
+/* candidates (k), which may be pinned memory of the host: the k best logits, best first. The sort keeps the
+ * order of equal logits, and the ids go in ascending: the lower id first. */
+static inline const char *
+sort_best(const Sort *s, const float *logits /* (VOCAB) */, int k, Candidate *candidates, cudaStream_t stream)
 {
     size_t bytes = s->scratch_bytes;
-    cudaError_t e = cub::DeviceRadixSort::SortPairsDescending(s->scratch, bytes, logits, s->sorted_logit,
-                                                              s->id, s->sorted_id, (int)VOCAB, 0, 32, stream);
 
-    if (e != cudaSuccess)
-        return e;
-    zip_kernel<<<ceil_div(k, ZIP_THREADS), ZIP_THREADS, 0, stream>>>(s->candidates, s->sorted_id,
-                                                                     s->sorted_logit, k);
-    return cudaGetLastError();
-}
-
-/* ---- upload ---- */
-
-enum { CONVERT_THREADS = 256 };
-
-static __device__ __forceinline__ bf16
-to_bf16(float v)
-{
-    return __float2bfloat16_rn(v);
-}
-
-static __device__ __forceinline__ bf16
-to_bf16(__half v)
-{
-    return __float2bfloat16_rn(__half2float(v));
-}
-
-/* out = in, rounded to bf16. One element a thread. */
-template <typename T>
-static __global__ void
-convert_kernel(bf16 *out /* (n) */, const T *in /* (n) */, int n)
-{
-    int i = blockIdx.x * CONVERT_THREADS + threadIdx.x;
-
-    if (i < n)
-        out[i] = to_bf16(in[i]);
-}
-
-template <typename T>
-static inline cudaError_t
-convert(bf16 *out, const T *in, int n, cudaStream_t stream)
-{
-    convert_kernel<<<ceil_div(n, CONVERT_THREADS), CONVERT_THREADS, 0, stream>>>(out, in, n);
-    return cudaGetLastError();
+    TRY(cub::DeviceRadixSort::SortPairsDescending(s->scratch, bytes, logits, s->sorted_logit, s->id,
+                                                  s->sorted_id, (int)VOCAB, 0, 32, stream));
+    pair_kernel<<<ceil_div(k, SORT_THREADS), SORT_THREADS, 0, stream>>>(candidates, s->sorted_id,
+                                                                        s->sorted_logit, k);
+    return gpu_launched("sort_best");
 }
 
 /* ---- the card's read bandwidth ---- */
@@ -672,8 +694,8 @@ enum { READ_THREADS = 512, READ_UNROLL = 8 };
 
 /* Reads n pieces of 16 bytes once, eight of them in flight a thread, and does as little with them as will
  * keep the compiler from leaving them out. A few blocks a multiprocessor, which stride over all of it. */
-static __global__ void
-__launch_bounds__(READ_THREADS) read_kernel(unsigned *sink /* (1) */, const uint4 *data /* (n) */, size_t n)
+KERNEL(READ_THREADS)
+read_kernel(unsigned *sink /* (1) */, const uint4 *data /* (n) */, size_t n)
 {
     size_t step = (size_t)gridDim.x * READ_THREADS;
     unsigned all = 0;

@@ -432,6 +432,8 @@ converse(Chat *chat, const char *model_dir)
     Terminal keyboard;
 
     terminal_open(&keyboard, stdin);
+    if (keyboard.interactive && chat->engine->warm) /* in a pipe the next turn comes at once */
+        chat->engine->warm(chat->model);
     if (keyboard.interactive) {
         screen_note(&chat->screen, "%s: %s on %s, context %d", MODEL_NAME, model_dir,
                     chat->engine->device(chat->model), chat->context);

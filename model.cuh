@@ -1,206 +1,121 @@
-/* model.cuh: the model on an NVIDIA card. Comes in: a model directory. Goes out: engine.h's table, filled.
+/* model.cuh: the model on an NVIDIA card: engine.h's table, filled from a model directory.
  *
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
  * KV cache, rope table, activations, decode's exchanges, workspace. Weights keep the row-major form they have
  * in the file, with q, k and v of a layer side by side, and gate and up, so that each of these groups is one
  * matrix product.
- * Prefill sends a chunk of tokens through the layers with cuBLAS and kernels.cuh; decode.cuh runs one token
- * and finds the k best logits. */
+ * A long prompt goes through the layers in chunks, with cuBLAS and kernels.cuh; a short one as rows of
+ * decode.cuh, which also finds the k best logits. */
 #ifndef MODEL_CUH
 #define MODEL_CUH
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cublas_v2.h>
 #include <cuda_runtime.h>
 
 #include "config.h"
 #include "decode.cuh"
 #include "engine.h"
 #include "fail.h"
+#include "gpu.cuh"
 #include "kernels.cuh"
+#include "numbers.h"
+#include "product.cuh"
 #include "profile.cuh"
 #include "safetensors.h"
 
 enum {
-    MODEL_ALIGNMENT = 256,         /* bytes */
-    MODEL_MIN_CAPABILITY = 80,     /* bf16 products and asynchronous copies: sm_80 */
-    MODEL_UPLOAD_BYTES = 16 << 20, /* of each of the two pinned buffers */
-    MODEL_WORKSPACE = 32 << 20,    /* cuBLAS's, as its manual advises for sm_90, and lent to others */
-    MODEL_RESERVE = 128 << 20      /* left free: kernels are loaded at their first use */
+    MODEL_ALIGNMENT = 256,      /* bytes */
+    MODEL_MIN_CAPABILITY = 80,  /* bf16 products and asynchronous copies: sm_80 */
+    MODEL_WORKSPACE = 32 << 20, /* cuBLAS's, as its manual advises for sm_90, and lent to attention */
+    MODEL_RESERVE = 128 << 20,  /* left free: kernels are loaded at their first use */
+    MODEL_TENSORS = 2 + LAYERS * LAYER_TENSORS,
+
+    /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning
+     * costs more than memory does (H200: 10 ms for 16 MB), so buffers are small. */
+    UPLOADERS = 4,
+    UPLOAD_ELEMENTS = 1 << 19, /* of a buffer, bf16 */
+    MODEL_PINNED = UPLOADERS * 2 * UPLOAD_ELEMENTS * 2,
+
+    /* Up to so many tokens of a prompt go through as rows of decode, which needs no cuBLAS. */
+    ROWS_PREFILL = 64,
+
+    /* The thread that opens cuBLAS begins so late, in steps of 10 ms: while the driver loads kernels others
+     * may wait, and a first turn that was typed ahead should not. */
+    WARM_STEPS = 10
 };
 
-static_assert((int)MODEL_WORKSPACE >= (int)MODEL_UPLOAD_BYTES &&
-                  (int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE,
-              "an upload converts there, and attention leaves its parts");
+static_assert((int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE, "attention leaves its partial outputs there");
+static_assert(VOCAB * sizeof(Candidate) <= (size_t)MODEL_PINNED, "all candidates arrive there");
 static_assert(KV_DIM * HIDDEN * 2 % MODEL_ALIGNMENT == 0 && INTERMEDIATE * HIDDEN * 2 % MODEL_ALIGNMENT == 0,
               "q, k, v and gate, up lie without a gap");
 
-/* What the block is made of; the names are printed with -v 1. */
-enum model_part {
-    PART_WEIGHTS,
-    PART_CACHE,
-    PART_ROPE,
-    PART_ACTIVATIONS,
-    PART_DECODE,
-    PART_WORKSPACE,
-    MODEL_PARTS
-};
-static const char *const model_part_name[MODEL_PARTS] = {"weights",     "KV cache", "rope table",
-                                                         "activations", "decode",   "workspace"};
+typedef enum { CUBLAS_CLOSED, CUBLAS_OPENING, CUBLAS_READY, CUBLAS_MISSING } CublasState;
 
 typedef struct {
-    int context, chunk;       /* positions of the cache; tokens that the activations have room for */
-    int multiprocessors;      /* of the card */
-    size_t free, total;       /* bytes of the card, before the block was allocated */
-    size_t part[MODEL_PARTS]; /* bytes */
-    void *block;              /* the one allocation */
-    cudaStream_t stream;      /* all work goes here, in order */
-    cublasHandle_t cublas;
+    int context, chunk;  /* positions of the cache; tokens of a prompt that go through at once */
+    int multiprocessors; /* of the card */
+    size_t free, total;  /* bytes of the card, before the block was allocated */
+    size_t weight_bytes, cache_bytes, rest_bytes; /* of the block, in this order */
+    void *block;                                  /* the one allocation */
+    char *pinned;        /* (MODEL_PINNED) of the host: weights pass through, all candidates arrive */
+    cudaStream_t stream; /* all work goes here, in order */
     Decode decode;
 
-    /* In the block. */
+    CublasState cublas_state; /* written by whoever opens it, with release */
+    cublasHandle_t cublas_handle;
+    char cublas_missing[500]; /* why */
+    int cublas_told;          /* so is the user */
+    pthread_t warmer;         /* the thread that opens it */
+    int warming, stop;        /* it was started; it shall end */
+
+    /* In the block. The activations have room for `padded` = product_rows(chunk) tokens. */
     Weights weights;
     bf16 *k_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
     bf16 *v_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
     float2 *rope;           /* (context, HEAD_DIM / 2): cosine, sine */
-    int *token;             /* (chunk) */
-    float *x;               /* (chunk, HIDDEN): the residual stream */
-    bf16 *normed;           /* (chunk, HIDDEN) */
-    bf16 *qkv;              /* (chunk, QKV_DIM) */
-    bf16 *attended;         /* (chunk, Q_DIM) */
-    bf16 *gate_up;          /* (chunk, 2 * INTERMEDIATE) */
-    bf16 *mlp;              /* (chunk, INTERMEDIATE) */
+    int *token;             /* (padded) */
+    float *x;               /* (padded, HIDDEN): the residual stream */
+    bf16 *normed;           /* (padded, HIDDEN) */
+    bf16 *qkv;              /* (padded, QKV_DIM) */
+    bf16 *attended;         /* (padded, Q_DIM) */
+    bf16 *gate_up;          /* (padded, 2 * INTERMEDIATE) */
+    bf16 *mlp;              /* (padded, INTERMEDIATE) */
     void *decode_workspace; /* (decode_workspace_bytes()) bytes */
     Sort sort;
     unsigned *sink;  /* (1): where the bandwidth test would write */
     void *workspace; /* (MODEL_WORKSPACE) bytes */
 } Model;
 
-/* ---- what can go wrong ---- */
-
-/* The card as the driver names it, once known. */
-static char model_card[300] = "the GPU";
-
-/* The name of the function in the text of a call. */
-static inline int
-model_name_length(const char *call)
-{
-    return (int)strcspn(call, "(");
-}
-
-#define MODEL_STRING(...) #__VA_ARGS__
-#define MODEL_EXPAND(...) MODEL_STRING(__VA_ARGS__)
-#ifdef __CUDA_ARCH_LIST__
-#define MODEL_ARCHITECTURES MODEL_EXPAND(__CUDA_ARCH_LIST__) /* "860,900" */
-#else
-#define MODEL_ARCHITECTURES "unknown"
-#endif
-
-/* The line for an error that `call` returned. driver is the CUDA version that the driver supports, 0 without
- * one: the runtime calls a driver that is not there one that is too old. */
-static inline const char *
-model_explain(cudaError_t e, const char *call, int driver)
-{
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-    int major = CUDART_VERSION / 1000, minor = CUDART_VERSION % 1000 / 10;
-
-    switch (e) {
-    case cudaErrorInsufficientDriver:
-    case cudaErrorStubLibrary:
-    case cudaErrorSystemDriverMismatch:
-        if (driver == 0)
-            return fail("no NVIDIA driver: install one that supports CUDA %d.%d", major, minor);
-        return fail(
-            "the NVIDIA driver supports CUDA %d.%d, this program needs %d.%d: update the driver, or build "
-            "with an older CUDA toolkit",
-            driver / 1000, driver % 1000 / 10, major, minor);
-    case cudaErrorNoDevice:
-        if (visible != NULL)
-            return fail("the NVIDIA driver shows no GPU; CUDA_VISIBLE_DEVICES is '%.100s': unset it, or see "
-                        "what nvidia-smi lists",
-                        visible);
-        return fail("the NVIDIA driver finds no GPU: see what nvidia-smi lists");
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorUnsupportedPtxVersion:
-    case cudaErrorInvalidKernelImage:
-        return fail("this program has no code for %s, it was built for " MODEL_ARCHITECTURES
-                    ": build it on this machine, or name the card in CMAKE_CUDA_ARCHITECTURES",
-                    model_card);
-    case cudaErrorDevicesUnavailable:
-        return fail("%s is taken: another program holds it alone, nvidia-smi shows which", model_card);
-    case cudaErrorMemoryAllocation:
-        return fail(
-            "out of memory on %s in %.*s: close other programs that use it (nvidia-smi lists them), or "
-            "choose a smaller context with -c",
-            model_card, model_name_length(call), call);
-    default:
-        return fail(
-            "%s failed in %.*s: %s (error %d): start again; if it comes back, the kernel log (dmesg, NVRM) "
-            "says more, and -d cpu does without",
-            model_card, model_name_length(call), call, cudaGetErrorString(e), (int)e);
-    }
-}
-
-static inline const char *
-model_error(cudaError_t e, const char *call)
-{
-    int driver = 0;
-
-    if (e == cudaSuccess)
-        return NULL;
-    cudaDriverGetVersion(&driver);
-    return model_explain(e, call, driver);
-}
-
-static inline const char *
-model_error(cublasStatus_t status, const char *call)
-{
-    if (status == CUBLAS_STATUS_SUCCESS)
-        return NULL;
-    return fail(
-        "cuBLAS failed in %.*s on %s: %s: start again; if it comes back, look for other programs on the "
-        "card with nvidia-smi, or use -d cpu",
-        model_name_length(call), call, model_card, cublasGetStatusString(status));
-}
-
-static inline const char *
-model_error(const char *line, const char *)
-{
-    return line;
-}
-
-/* Everything that returns a cudaError_t, a cublasStatus_t or a line is called through this. */
-#define TRY(call)                                       \
-    do {                                                \
-        const char *line_ = model_error((call), #call); \
-                                                        \
-        if (line_ != NULL)                              \
-            return line_;                               \
-    } while (0)
+/* Seconds that finding the card and beginning work on it took; 0: not done. */
+static double model_probed;
 
 /* NULL if this machine can run the engine, otherwise the reason. */
 static inline const char *
 model_probe(void)
 {
+    double start = seconds_now();
     cudaFuncAttributes attributes;
     cudaDeviceProp card;
     int cards = 0;
 
+    if (model_probed > 0)
+        return NULL;
     TRY(cudaGetDeviceCount(&cards));
     if (cards == 0)
-        return model_error(cudaErrorNoDevice, "cudaGetDeviceCount");
+        return gpu_error(cudaErrorNoDevice, "cudaGetDeviceCount");
     TRY(cudaSetDevice(0));
     TRY(cudaGetDeviceProperties(&card, 0));
-    snprintf(model_card, sizeof model_card, "%.255s (sm_%d%d)", card.name, card.major, card.minor);
+    snprintf(gpu_card, sizeof gpu_card, "%.255s (sm_%d%d)", card.name, card.major, card.minor);
     if (card.major * 10 + card.minor < MODEL_MIN_CAPABILITY)
-        return fail("%s is too old: this program needs sm_80 (GeForce RTX 30, A100) or newer", model_card);
-    TRY(cudaFuncGetAttributes(&attributes, attention_kernel));
+        return fail("%s is too old: this program needs sm_80 (GeForce RTX 30, A100) or newer", gpu_card);
+    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel)); /* is there code for it? */
+    model_probed = seconds_now() - start;
     return NULL;
 }
 
@@ -255,30 +170,28 @@ model_take_layer(LayerWeights *w, uintptr_t *at)
     w->down_proj = tensor[DOWN_PROJ];
 }
 
-/* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of each part, from
- * m->context and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
+/* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of its parts, from m->context
+ * and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
 static inline size_t
 model_plan(Model *m, uintptr_t base)
 {
     size_t cache = (size_t)LAYERS * KV_HEADS * m->context * HEAD_DIM * sizeof(bf16), n;
-    uintptr_t at = base, end[MODEL_PARTS];
+    uintptr_t at = base;
 
     m->chunk = m->context < PREFILL_CHUNK ? m->context : PREFILL_CHUNK;
-    n = m->chunk;
+    n = product_rows(m->chunk);
 
     m->weights.embed = model_take_tensor(&at, EMBED);
     for (int l = 0; l < LAYERS; l++)
         model_take_layer(&m->weights.layer[l], &at);
     m->weights.norm = model_take_tensor(&at, FINAL_NORM);
-    end[PART_WEIGHTS] = at;
+    m->weight_bytes = at - base;
 
     m->k_cache = (bf16 *)model_take(&at, cache);
     m->v_cache = (bf16 *)model_take(&at, cache + DECODE_CACHE_SLACK);
-    end[PART_CACHE] = at;
+    m->cache_bytes = at - base - m->weight_bytes;
 
     m->rope = (float2 *)model_take(&at, (size_t)m->context * (HEAD_DIM / 2) * sizeof(float2));
-    end[PART_ROPE] = at;
-
     m->token = (int *)model_take(&at, n * sizeof(int));
     m->x = (float *)model_take(&at, n * HIDDEN * sizeof(float));
     m->normed = (bf16 *)model_take(&at, n * HIDDEN * sizeof(bf16));
@@ -286,22 +199,14 @@ model_plan(Model *m, uintptr_t base)
     m->attended = (bf16 *)model_take(&at, n * Q_DIM * sizeof(bf16));
     m->gate_up = (bf16 *)model_take(&at, n * 2 * INTERMEDIATE * sizeof(bf16));
     m->mlp = (bf16 *)model_take(&at, n * INTERMEDIATE * sizeof(bf16));
-    end[PART_ACTIVATIONS] = at;
-
     m->decode_workspace = model_take(&at, decode_workspace_bytes());
     m->sort.id = (int *)model_take(&at, VOCAB * sizeof(int));
     m->sort.sorted_id = (int *)model_take(&at, VOCAB * sizeof(int));
     m->sort.sorted_logit = (float *)model_take(&at, VOCAB * sizeof(float));
-    m->sort.candidates = (Candidate *)model_take(&at, VOCAB * sizeof(Candidate));
     m->sort.scratch = model_take(&at, m->sort.scratch_bytes);
     m->sink = (unsigned *)model_take(&at, sizeof(unsigned));
-    end[PART_DECODE] = at;
-
     m->workspace = model_take(&at, MODEL_WORKSPACE);
-    end[PART_WORKSPACE] = at;
-
-    for (int part = 0; part < MODEL_PARTS; part++)
-        m->part[part] = end[part] - (part > 0 ? end[part - 1] : base);
+    m->rest_bytes = at - base - m->weight_bytes - m->cache_bytes;
     return at - base;
 }
 
@@ -324,141 +229,126 @@ model_check_memory(const Model *m)
     }
     if (fits > 0)
         return fail("a context of %d needs %.2f GB on %s, %.2f of its %.2f GB are free: -c %d would fit",
-                    m->context, needed * 1e-9, model_card, m->free * 1e-9, m->total * 1e-9, fits);
+                    m->context, needed * 1e-9, gpu_card, m->free * 1e-9, m->total * 1e-9, fits);
     trial.context = 1;
     return fail(
         "the model needs at least %.2f GB on %s, %.2f of its %.2f GB are free: close other programs that use "
         "it (nvidia-smi lists them), or use -d cpu",
-        (model_plan(&trial, 0) + MODEL_RESERVE) * 1e-9, model_card, m->free * 1e-9, m->total * 1e-9);
+        (model_plan(&trial, 0) + MODEL_RESERVE) * 1e-9, gpu_card, m->free * 1e-9, m->total * 1e-9);
 }
 
 /* ---- upload ---- */
 
-/* Two pinned buffers take turns: while one travels to the card, the other is filled from the file. */
+/* One of the threads that bring the weights to the card. All walk over the same pieces of the tensors and
+ * take every UPLOADERS-th; while one of its two buffers travels to the card, the other is filled from the
+ * file. */
 typedef struct {
-    char *buffer[2];     /* (MODEL_UPLOAD_BYTES), pinned */
-    cudaEvent_t sent[2]; /* the last copy out of it is done */
-    int turn;
-    size_t done, total; /* bytes of the file's tensors */
-    int progress;       /* percent shown; -1: standard error is no terminal */
-} Upload;
+    const Model *model;
+    const Safetensors *file;
+    int index;
+    pthread_t thread;
+    cudaEvent_t sent[2]; /* the last copy out of this buffer is done */
+    int progress;        /* percent shown; -1: nothing is to be shown */
+    char error[1024];    /* or "" */
+} Uploader;
 
-/* Waits until the buffer whose turn it is may be overwritten. */
-static inline const char *
-model_upload_buffer(Upload *u, char **buffer)
+/* Tensor i of the file, and where it goes. */
+static inline const Tensor *
+model_tensor(const Model *m, const Safetensors *file, int i, bf16 **to)
 {
-    TRY(cudaEventSynchronize(u->sent[u->turn]));
-    *buffer = u->buffer[u->turn];
-    return NULL;
-}
+    int layer = (i - 2) / LAYER_TENSORS, which = (i - 2) % LAYER_TENSORS;
 
-/* Starts the copy of the buffer's first `bytes` to the device. */
-static inline const char *
-model_upload_send(Model *m, Upload *u, void *to, size_t bytes)
-{
-    TRY(cudaMemcpyAsync(to, u->buffer[u->turn], bytes, cudaMemcpyHostToDevice, m->stream));
-    TRY(cudaEventRecord(u->sent[u->turn], m->stream));
-    u->turn = !u->turn;
-    return NULL;
+    if (i < 2) {
+        *to = (bf16 *)(i == 0 ? m->weights.embed : m->weights.norm);
+        return i == 0 ? &file->embed : &file->norm;
+    }
+    *to = (bf16 *)model_layer_tensor(&m->weights.layer[layer], which);
+    return &file->layer[layer][which];
 }
 
 static inline const char *
-model_upload_tensor(Model *m, Upload *u, const Tensor *tensor, const bf16 *to /* (tensor->count) */)
+model_upload_share(Uploader *u)
 {
-    size_t size = safetensors_dtypes[tensor->dtype].bits / 8, most = MODEL_UPLOAD_BYTES / size;
-    bf16 *out = (bf16 *)to;
-    char *buffer;
+    uint16_t *buffer = (uint16_t *)u->model->pinned + u->index * 2 * UPLOAD_ELEMENTS;
+    size_t done = 0, piece = 0, n;
+    bf16 *to;
 
-    for (size_t first = 0, n; first < tensor->count; first += n) {
-        n = tensor->count - first < most ? tensor->count - first : most;
-        TRY(model_upload_buffer(u, &buffer));
-        memcpy(buffer, (const char *)tensor->data + first * size, n * size);
-        TRY(model_upload_send(m, u, tensor->dtype == DTYPE_BF16 ? (void *)(out + first) : m->workspace,
-                              n * size));
-        if (tensor->dtype == DTYPE_F16)
-            TRY(convert(out + first, (const __half *)m->workspace, (int)n, m->stream));
-        else if (tensor->dtype == DTYPE_F32)
-            TRY(convert(out + first, (const float *)m->workspace, (int)n, m->stream));
+    for (int i = 0; i < MODEL_TENSORS; i++) {
+        const Tensor *tensor = model_tensor(u->model, u->file, i, &to);
 
-        u->done += n * size;
-        if (u->progress >= 0 && (int)(100 * u->done / u->total) != u->progress) {
-            u->progress = (int)(100 * u->done / u->total);
-            fprintf(stderr, "\rloading the model: %d %%", u->progress);
+        for (size_t first = 0; first < tensor->count; first += n, piece++) {
+            int half = piece / UPLOADERS % 2;
+
+            n = tensor->count - first < UPLOAD_ELEMENTS ? tensor->count - first : (size_t)UPLOAD_ELEMENTS;
+            done += n * sizeof(bf16);
+            if ((int)(piece % UPLOADERS) != u->index)
+                continue;
+            TRY(cudaEventSynchronize(u->sent[half]));
+            safetensors_bf16(tensor, first, n, buffer + half * UPLOAD_ELEMENTS);
+            TRY(cudaMemcpyAsync(to + first, buffer + half * UPLOAD_ELEMENTS, n * sizeof(bf16),
+                                cudaMemcpyHostToDevice, u->model->stream));
+            TRY(cudaEventRecord(u->sent[half], u->model->stream));
+            if (u->progress >= 0 && (int)(100 * done / u->model->weight_bytes) != u->progress) {
+                u->progress = (int)(100 * done / u->model->weight_bytes);
+                fprintf(stderr, "\rloading the model: %d %%", u->progress);
+            }
         }
     }
     return NULL;
 }
 
-/* Cosine and sine of pos * theta^(-2i / HEAD_DIM), in double precision, rounded once. */
-static inline const char *
-model_upload_rope(Model *m, Upload *u)
+static void *
+model_upload_thread(void *uploader)
 {
-    const int half = HEAD_DIM / 2, most = MODEL_UPLOAD_BYTES / (half * (int)sizeof(float2));
-    double frequency[half];
-    char *buffer;
+    Uploader *u = (Uploader *)uploader;
+    const char *error = model_upload_share(u);
 
-    for (int i = 0; i < half; i++)
-        frequency[i] = pow(ROPE_THETA, -2.0 * i / HEAD_DIM);
-    for (int first = 0, n; first < m->context; first += n) {
-        n = m->context - first < most ? m->context - first : most;
-        TRY(model_upload_buffer(u, &buffer));
-        for (int pos = 0; pos < n; pos++)
-            for (int i = 0; i < half; i++) {
-                double angle = (first + pos) * frequency[i];
-
-                ((float2 *)buffer)[pos * half + i] = make_float2((float)cos(angle), (float)sin(angle));
-            }
-        TRY(model_upload_send(m, u, m->rope + (size_t)first * half, n * half * sizeof(float2)));
-    }
+    if (error)
+        snprintf(u->error, sizeof u->error, "%s", error);
     return NULL;
 }
 
 static inline const char *
-model_upload_all(Model *m, Upload *u, const Safetensors *file)
+model_upload_events(Uploader *u)
 {
-    for (int i = 0; i < 2; i++) {
-        TRY(cudaMallocHost((void **)&u->buffer[i], MODEL_UPLOAD_BYTES));
-        TRY(cudaEventCreateWithFlags(&u->sent[i], cudaEventDisableTiming));
-    }
-    TRY(model_upload_rope(m, u));
-    TRY(model_upload_tensor(m, u, &file->embed, m->weights.embed));
-    for (int l = 0; l < LAYERS; l++)
-        for (int which = 0; which < LAYER_TENSORS; which++)
-            TRY(model_upload_tensor(m, u, &file->layer[l][which],
-                                    model_layer_tensor(&m->weights.layer[l], which)));
-    TRY(model_upload_tensor(m, u, &file->norm, m->weights.norm));
-    TRY(count(m->sort.id, m->stream));
-    TRY(cudaStreamSynchronize(m->stream));
+    for (int i = 0; i < UPLOADERS; i++)
+        for (int half = 0; half < 2; half++)
+            TRY(cudaEventCreateWithFlags(&u[i].sent[half], cudaEventDisableTiming));
     return NULL;
 }
 
-static inline size_t
-model_tensor_bytes(const Tensor *tensor)
-{
-    return tensor->count * (safetensors_dtypes[tensor->dtype].bits / 8);
-}
-
-/* Fills weights and tables from the file. */
+/* Fills the weights from the file. */
 static inline const char *
 model_upload(Model *m, const Safetensors *file)
 {
-    Upload u = {};
-    const char *error;
+    Uploader u[UPLOADERS] = {};
+    const char *error = model_upload_events(u);
+    int started = 0;
 
-    u.progress = isatty(STDERR_FILENO) ? 0 : -1;
-    u.total = model_tensor_bytes(&file->embed) + model_tensor_bytes(&file->norm);
-    for (int l = 0; l < LAYERS; l++)
-        for (int which = 0; which < LAYER_TENSORS; which++)
-            u.total += model_tensor_bytes(&file->layer[l][which]);
-
-    error = model_upload_all(m, &u, file);
-    if (u.progress >= 0)
-        fprintf(stderr, "\r%40s\r", "");
-    for (int i = 0; i < 2; i++) {
-        if (u.sent[i] != NULL)
-            cudaEventDestroy(u.sent[i]);
-        cudaFreeHost(u.buffer[i]);
+    for (int i = 0; i < UPLOADERS && !error; i++) {
+        u[i].model = m;
+        u[i].file = file;
+        u[i].index = i;
+        u[i].progress = i == 0 && isatty(STDERR_FILENO) ? 0 : -1;
     }
+    while (!error && started < UPLOADERS - 1 &&
+           !pthread_create(&u[started].thread, NULL, model_upload_thread, &u[started]))
+        started++;
+    for (int i = started; i < UPLOADERS && !error; i++) /* the last one's share, and those without a thread */
+        model_upload_thread(&u[i]);
+    for (int i = 0; i < started; i++)
+        pthread_join(u[i].thread, NULL);
+    if (u[0].progress >= 0)
+        fprintf(stderr, "\r%40s\r", "");
+    for (int i = 0; i < UPLOADERS; i++) {
+        if (!error && *u[i].error)
+            error = fail("%s", u[i].error);
+        for (int half = 0; half < 2; half++)
+            if (u[i].sent[half])
+                cudaEventDestroy(u[i].sent[half]);
+    }
+    if (!error)
+        TRY(cudaStreamSynchronize(m->stream));
     return error;
 }
 
@@ -469,55 +359,59 @@ model_close(void *engine)
 {
     Model *m = (Model *)engine;
 
-    if (m == NULL)
+    if (!m)
         return;
+    if (m->warming) {
+        __atomic_store_n(&m->stop, 1, __ATOMIC_RELEASE);
+        pthread_join(m->warmer, NULL);
+    }
     decode_close(&m->decode);
-    if (m->cublas != NULL)
-        cublasDestroy(m->cublas);
-    if (m->stream != NULL)
+    if (m->cublas_handle)
+        cublas.cublasDestroy(m->cublas_handle);
+    if (m->stream)
         cudaStreamDestroy(m->stream);
     cudaFree(m->block);
+    cudaFreeHost(m->pinned);
     free(m);
-}
-
-static inline void
-model_print_plan(const Model *m)
-{
-    size_t all = 0;
-
-    fprintf(stderr, "%s: %d multiprocessors, %.2f of %.2f GB free\n", model_card, m->multiprocessors,
-            m->free * 1e-9, m->total * 1e-9);
-    for (int part = 0; part < MODEL_PARTS; part++) {
-        fprintf(stderr, "%12.2f MB  %s\n", m->part[part] * 1e-6, model_part_name[part]);
-        all += m->part[part];
-    }
-    fprintf(stderr, "%12.2f MB  in one block, for a context of %d\n", all * 1e-6, m->context);
 }
 
 /* Everything of model_open() that needs closing after an error. */
 static inline const char *
 model_open_device(Model *m, const Safetensors *file, int verbose)
 {
+    double start, memory, upload, decode;
+
     TRY(model_probe());
+    start = seconds_now();
     TRY(cudaDeviceGetAttribute(&m->multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     TRY(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
-    TRY(cublasCreate(&m->cublas));
-    TRY(attention_open());
     TRY(sort_size(&m->sort));
     TRY(cudaMemGetInfo(&m->free, &m->total));
     TRY(model_check_memory(m));
     TRY(cudaMalloc(&m->block, model_plan(m, 0)));
     model_plan(m, (uintptr_t)m->block);
-    if (verbose)
-        model_print_plan(m);
-    TRY(cublasSetMathMode(m->cublas, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)); /* sums in fp32 */
-    TRY(cublasSetStream(m->cublas, m->stream));
-    TRY(cublasSetWorkspace(m->cublas, m->workspace, MODEL_WORKSPACE));
+    TRY(cudaMallocHost((void **)&m->pinned, MODEL_PINNED));
+    memory = seconds_now();
+
+    /* All but the weights is finite from the start: the cache, as decode_open wants it, and the rows that pad
+     * a product. */
+    TRY(cudaMemsetAsync(m->k_cache, 0, m->cache_bytes + m->rest_bytes, m->stream));
+    TRY(rope_table(m->rope, m->context, m->stream));
+    TRY(number_ids(m->sort.id, m->stream));
     TRY(model_upload(m, file));
-    TRY(cudaMemset(m->k_cache, 0,
-                   (char *)m->rope - (char *)m->k_cache)); /* finite, as decode_open wants it */
+    upload = seconds_now();
     TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context, m->decode_workspace,
                     0));
+    decode = seconds_now();
+    if (verbose)
+        fprintf(
+            stderr,
+            "%s: %.2f GB of weights, %.2f GB of KV cache for %d positions, %.2f GB for work; %.2f of %.2f "
+            "GB were free\n"
+            "opened in %.0f ms: card %.0f, memory %.0f, weights %.0f, decode %.0f\n",
+            gpu_card, m->weight_bytes * 1e-9, m->cache_bytes * 1e-9, m->context, m->rest_bytes * 1e-9,
+            m->free * 1e-9, m->total * 1e-9, 1e3 * (model_probed + decode - start), 1e3 * model_probed,
+            1e3 * (memory - start), 1e3 * (upload - memory), 1e3 * (decode - upload));
     return NULL;
 }
 
@@ -530,8 +424,8 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
     const char *error;
 
     *engine = NULL;
-    if (m == NULL)
-        return fail("out of memory");
+    if (!m)
+        return fail("out of memory for the engine");
     m->context = options.context;
     if (options.bits == 12 && options.verbose)
         fprintf(stderr, "weights of 16 bits (-w 12 means that)\n");
@@ -541,31 +435,103 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
         error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
         error = fail("%.100s...: the path is too long", model_dir);
-    else if ((error = safetensors_open(&file, path)) == NULL) {
+    else if (!(error = safetensors_open(&file, path))) {
         error = model_open_device(m, &file, options.verbose);
         safetensors_close(&file);
     }
-    if (error != NULL)
+    if (error)
         model_close(m);
     else
         *engine = m;
     return error;
 }
 
-/* ---- prefill ---- */
+/* ---- cuBLAS, when it is needed ---- */
 
-/* out (n, rows) = in (n, columns) x weight (rows, columns)^T + add * out. cuBLAS counts in columns: to it,
- * every matrix here is its own transpose. */
-static inline cublasStatus_t
-model_product(Model *m, void *out, cudaDataType type, float add, const bf16 *weight, const bf16 *in, int n,
-              int rows, int columns)
+static inline CublasState
+model_cublas_state(const Model *m)
 {
-    const float one = 1;
-
-    return cublasGemmEx(m->cublas, CUBLAS_OP_T, CUBLAS_OP_N, rows, n, columns, &one, weight, CUDA_R_16BF,
-                        columns, in, CUDA_R_16BF, columns, &add, out, type, rows, CUBLAS_COMPUTE_32F,
-                        CUBLAS_GEMM_DEFAULT);
+    return __atomic_load_n(&m->cublas_state, __ATOMIC_ACQUIRE);
 }
+
+/* One product with q, k and v, with o, with gate and up and with down each, of every size in use: so are
+ * their kernels loaded. What they compute goes where prefill, once it may use cuBLAS, computes anew. */
+static inline const char *
+model_load_products(Model *m)
+{
+    const LayerWeights *w = m->weights.layer;
+    cublasHandle_t handle = m->cublas_handle;
+
+    TRY(prefill_load());
+    for (int i = 0; i < PRODUCT_SIZES && product_sizes[i] <= product_rows(m->chunk); i++) {
+        int n = product_sizes[i];
+
+        if (__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE))
+            break;
+        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
+        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
+                    HIDDEN));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
+    }
+    return NULL;
+}
+
+/* Opens cuBLAS, with the kernels of all sizes if `all`; otherwise each is loaded at its first use. */
+static inline void
+model_open_cublas(Model *m, int all)
+{
+    const char *error = product_open(&m->cublas_handle, m->stream, m->workspace, MODEL_WORKSPACE);
+
+    if (!error)
+        error = all ? model_load_products(m) : attention_open();
+    if (error)
+        snprintf(m->cublas_missing, sizeof m->cublas_missing, "%s", error);
+    __atomic_store_n(&m->cublas_state, error ? CUBLAS_MISSING : CUBLAS_READY, __ATOMIC_RELEASE);
+}
+
+static void *
+model_warm_thread(void *engine)
+{
+    Model *m = (Model *)engine;
+
+    for (int i = 0; i < WARM_STEPS && !__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE); i++)
+        usleep(10000);
+    model_open_cublas(m, 1);
+    return NULL;
+}
+
+/* Opens cuBLAS in the background. Where no thread can be started, the first long prompt opens it. */
+static inline void
+model_warm(void *engine)
+{
+    Model *m = (Model *)engine;
+
+    if (m->warming || model_cublas_state(m) != CUBLAS_CLOSED)
+        return;
+    m->cublas_state = CUBLAS_OPENING;
+    m->warming = !pthread_create(&m->warmer, NULL, model_warm_thread, m);
+    if (!m->warming)
+        m->cublas_state = CUBLAS_CLOSED;
+}
+
+/* Whether cuBLAS takes the next n tokens of a prompt. Only the thread of a chat lets the answer depend on
+ * time; without one cuBLAS is opened here, so that the same prompts always give the same numbers. */
+static inline int
+model_uses_cublas(Model *m, int n)
+{
+    if (n <= ROWS_PREFILL)
+        return 0;
+    if (model_cublas_state(m) == CUBLAS_CLOSED)
+        model_open_cublas(m, 0);
+    if (model_cublas_state(m) == CUBLAS_MISSING && !m->cublas_told) {
+        fprintf(stderr, "(long prompts will be slow: %s)\n", m->cublas_missing);
+        m->cublas_told = 1;
+    }
+    return model_cublas_state(m) == CUBLAS_READY;
+}
+
+/* ---- prefill ---- */
 
 /* Sends n <= m->chunk tokens at positions pos.. through the layers, up to where the last one has stored its k
  * and v. The products with o and down add to the residual stream themselves, in fp32. */
@@ -573,6 +539,7 @@ static inline const char *
 model_forward(Model *m, const int *tokens, int n, int pos)
 {
     size_t layer_cache = (size_t)KV_HEADS * m->context * HEAD_DIM;
+    cublasHandle_t handle = m->cublas_handle;
 
     TRY(cudaMemcpyAsync(m->token, tokens, n * sizeof *tokens, cudaMemcpyHostToDevice, m->stream));
     TRY(embedding(m->x, m->weights.embed, m->token, n, m->stream));
@@ -581,20 +548,31 @@ model_forward(Model *m, const int *tokens, int n, int pos)
         bf16 *k_cache = m->k_cache + l * layer_cache, *v_cache = m->v_cache + l * layer_cache;
 
         TRY(rmsnorm(m->normed, m->x, w->input_norm, n, m->stream));
-        TRY(model_product(m, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
+        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
         TRY(norm_rope_store(m->qkv, k_cache, v_cache, w->q_norm, w->k_norm, m->rope, n, pos, m->context,
                             m->stream));
         if (l == LAYERS - 1)
             break;
         TRY(attention(m->attended, m->qkv, k_cache, v_cache, m->workspace, n, pos, m->context,
                       m->multiprocessors, m->stream));
-        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
 
         TRY(rmsnorm(m->normed, m->x, w->post_norm, n, m->stream));
-        TRY(model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
-                          HIDDEN));
+        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
+                    HIDDEN));
         TRY(swiglu(m->mlp, m->gate_up, n, m->stream));
-        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
+    }
+    return NULL;
+}
+
+/* The same by decode, whose logits nobody reads. */
+static inline const char *
+model_rows(Model *m, const int *tokens, int n, int pos)
+{
+    for (int first = 0, rows; first < n; first += rows) {
+        rows = decode_fit(&m->decode, n - first, pos + first);
+        TRY(decode_launch(&m->decode, tokens + first, rows, pos + first, 0, m->stream));
     }
     return NULL;
 }
@@ -605,9 +583,17 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
     Model *m = (Model *)engine;
 
     TRY(engine_check(tokens, n, pos, m->context));
-    for (int first = 0; first < n; first += m->chunk)
-        TRY(model_forward(m, tokens + first, n - first < m->chunk ? n - first : m->chunk, pos + first));
-    TRY(cudaStreamSynchronize(m->stream));
+    for (int first = 0, part; first < n; first += part) {
+        part = n - first < m->chunk ? n - first : m->chunk;
+        if (model_uses_cublas(m, part))
+            TRY(model_forward(m, tokens + first, part, pos + first));
+        else {
+            if (part > ROWS_PREFILL)
+                part = ROWS_PREFILL; /* then cuBLAS may be there */
+            TRY(model_rows(m, tokens + first, part, pos + first));
+        }
+        TRY(cudaStreamSynchronize(m->stream));
+    }
     return NULL;
 }
 
@@ -617,10 +603,9 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 static inline const char *
 model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 {
-    TRY(sort_best(&m->sort, logits, k, m->stream));
-    TRY(cudaMemcpyAsync(candidates, m->sort.candidates, k * sizeof *candidates, cudaMemcpyDeviceToHost,
-                        m->stream));
+    TRY(sort_best(&m->sort, logits, k, (Candidate *)m->pinned, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
+    memcpy(candidates, m->pinned, k * sizeof *candidates);
     return NULL;
 }
 
@@ -635,10 +620,9 @@ model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *
         k = VOCAB;
     for (int first = 0, rows; first < n; first += rows) {
         rows = decode_fit(&m->decode, n - first, pos + first);
-        const char *error = decode_launch(&m->decode, tokens + first, rows, pos + first, few, m->stream);
-        TRY(cudaStreamSynchronize(m->stream)); /* names a card that was lost */
-        if (error != NULL)
-            return error;
+        TRY(decode_launch(&m->decode, tokens + first, rows, pos + first, few, m->stream));
+        if (few > 0)
+            TRY(cudaStreamSynchronize(m->stream));
         for (int r = 0; r < rows; r++, candidates += k) {
             const DecodeResult *result = m->decode.result + r;
             if (few > 0 && result->found == few)
@@ -655,7 +639,7 @@ model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *
 static inline const char *
 model_device(void *)
 {
-    return model_card;
+    return gpu_card;
 }
 
 static inline double
@@ -664,24 +648,26 @@ model_bytes(void *, int depth)
     return engine_bytes(16, depth);
 }
 
+/* event: the beginning and the end of a reading; those that are not NULL are the caller's to destroy. */
 static inline const char *
-model_read_rate(Model *m, cudaEvent_t begin, cudaEvent_t end, double *bytes_per_second)
+model_read_rate(Model *m, cudaEvent_t event[2], double *bytes_per_second)
 {
     const int tries = 20;
-    size_t bytes = m->part[PART_WEIGHTS];
     float ms;
 
     *bytes_per_second = 0;
+    TRY(cudaEventCreate(&event[0]));
+    TRY(cudaEventCreate(&event[1]));
     for (int i = 0; i < tries; i++) {
-        TRY(cudaEventRecord(begin, m->stream));
+        TRY(cudaEventRecord(event[0], m->stream));
         read_kernel<<<m->multiprocessors * 4, READ_THREADS, 0, m->stream>>>(
-            m->sink, (const uint4 *)m->weights.embed, bytes / sizeof(uint4));
-        TRY(cudaGetLastError());
-        TRY(cudaEventRecord(end, m->stream));
-        TRY(cudaEventSynchronize(end));
-        TRY(cudaEventElapsedTime(&ms, begin, end));
-        if (bytes / (ms * 1e-3) > *bytes_per_second)
-            *bytes_per_second = bytes / (ms * 1e-3);
+            m->sink, (const uint4 *)m->weights.embed, m->weight_bytes / sizeof(uint4));
+        TRY(gpu_launched("read_kernel"));
+        TRY(cudaEventRecord(event[1], m->stream));
+        TRY(cudaEventSynchronize(event[1]));
+        TRY(cudaEventElapsedTime(&ms, event[0], event[1]));
+        if (m->weight_bytes / (ms * 1e-3) > *bytes_per_second)
+            *bytes_per_second = m->weight_bytes / (ms * 1e-3);
     }
     return NULL;
 }
@@ -690,14 +676,12 @@ model_read_rate(Model *m, cudaEvent_t begin, cudaEvent_t end, double *bytes_per_
 static inline const char *
 model_bandwidth(void *engine, double *bytes_per_second)
 {
-    cudaEvent_t begin, end;
-    const char *error;
+    cudaEvent_t event[2] = {};
+    const char *error = model_read_rate((Model *)engine, event, bytes_per_second);
 
-    TRY(cudaEventCreate(&begin));
-    TRY(cudaEventCreate(&end));
-    error = model_read_rate((Model *)engine, begin, end, bytes_per_second);
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
+    for (int i = 0; i < 2; i++)
+        if (event[i])
+            cudaEventDestroy(event[i]);
     return error;
 }
 
@@ -712,8 +696,8 @@ model_profile(void *engine, int pos)
     return decode_profile(&m->decode, pos, 1, m->stream);
 }
 
-static const Engine model_engine = {"gpu",        PREFILL_CHUNK,   model_probe,  model_open,
-                                    model_device, model_prefill,   model_decode, model_close,
-                                    model_bytes,  model_bandwidth, model_profile};
+static const Engine model_engine = {"gpu",        PREFILL_CHUNK,   model_probe,   model_open,
+                                    model_device, model_prefill,   model_decode,  model_close,
+                                    model_bytes,  model_bandwidth, model_profile, model_warm};
 
 #endif

@@ -105,6 +105,17 @@ sampler_wants(const Sampler *s)
     return s->top_k >= VOCAB || s->top_k <= 0 ? 0 : s->top_k;
 }
 
+/* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs. */
+static inline int
+sampler_cut(const Candidate *c, int n, double enough, double *sum)
+{
+    int kept = 0;
+
+    for (*sum = 0; kept < n && *sum < enough; kept++)
+        *sum += c[kept].logit;
+    return kept;
+}
+
 /* Reduces c, n >= 1 candidates, best first, to those that may be drawn; returns how many those are (the first
  * ones). The logit of each is replaced by its probability; together these are 1.
  *
@@ -112,16 +123,18 @@ sampler_wants(const Sampler *s)
  * and so does the best. (Hugging Face says the same from the other end: it removes what sums, from the least
  * probable upward, to at most 1 - top_p.)
  *
- * One expf for each candidate is as exact as the logits are and keeps a whole vocabulary under a millisecond;
- * sums are double, because in float 150,000 small terms would be lost beside the first. A NaN counts as
- * probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the first candidate
- * stays. */
+ * One expf for each candidate is as exact as the logits are. Of a whole vocabulary most are not looked at:
+ * those that are left are no more probable than the last, and once even so much could not move the cut,
+ * nothing can. Sums are double, because in float 150,000 small terms would be lost beside the first. A NaN
+ * counts as probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the first
+ * candidate stays. */
 static inline int
 sampler_keep(const Sampler *s, Candidate *c, int n)
 {
     float best = c[0].logit;
-    double total = 0, head = 0;
-    int kept = 0;
+    double total = 0, head, ignored;
+    float least = 1; /* of the weights so far: those that are left are no greater */
+    int done = 0, look = 64, kept;
 
     if (s->temperature <= 0) {
         c[0].logit = 1;
@@ -129,14 +142,21 @@ sampler_keep(const Sampler *s, Candidate *c, int n)
     }
     if (s->top_k > 0 && n > s->top_k)
         n = s->top_k;
-    for (int i = 0; i < n; i++) {
-        float x = (c[i].logit - best) / s->temperature;
+    for (; done < n; done++) {
+        float x = (c[done].logit - best) / s->temperature;
 
-        c[i].logit = x <= 0 ? expf(x) : 0;
-        total += c[i].logit;
+        if (done == look) {
+            /* expf's last bit may err, and so may the sum of many terms. */
+            double most = total + 1.00001 * (n - done) * least + 1e-9 * total;
+            if (total >= s->top_p * most && sampler_cut(c, done, s->top_p * total, &ignored) ==
+                                                sampler_cut(c, done, s->top_p * most, &ignored))
+                break;
+            look *= 2;
+        }
+        c[done].logit = x <= 0 ? least = expf(x) : 0;
+        total += c[done].logit;
     }
-    for (; kept < n && (s->top_p >= 1 || head < s->top_p * total); kept++)
-        head += c[kept].logit;
+    kept = sampler_cut(c, done, s->top_p < 1 ? s->top_p * total : INFINITY, &head);
     if (!(head > 0)) {
         c[0].logit = 1;
         return 1;

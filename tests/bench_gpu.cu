@@ -4,12 +4,10 @@
  * between two events. */
 #include "../model.cuh"
 
-#include <time.h>
-
 static void
 must(const char *error)
 {
-    if (error != NULL) {
+    if (error) {
         fprintf(stderr, "bench_gpu: %s\n", error);
         exit(1);
     }
@@ -18,22 +16,7 @@ must(const char *error)
 static void
 must(cudaError_t e)
 {
-    must(model_error(e, "a call of the benchmark("));
-}
-
-static void
-must(cublasStatus_t status)
-{
-    must(model_error(status, "a call of the benchmark("));
-}
-
-static double
-now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec + 1e-9 * t.tv_nsec;
+    must(gpu_error(e, "a call of the benchmark("));
 }
 
 static int
@@ -53,10 +36,10 @@ median_seconds(int runs, F run)
     run();
     run();
     for (int i = 0; i < runs; i++) {
-        double begin = now();
+        double begin = seconds_now();
 
         run();
-        seconds[i] = now() - begin;
+        seconds[i] = seconds_now() - begin;
     }
     qsort(seconds, runs, sizeof *seconds, ascending);
     return seconds[runs / 2];
@@ -120,7 +103,7 @@ print_operations(Model *m, int n, int pos)
         return rmsnorm(m->normed, m->x, w->input_norm, n, m->stream);
     });
     print("q, k, v", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN);
+        return product(m->cublas_handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN);
     });
     print("q/k norm, RoPE, KV store", LAYERS, [&](const LayerWeights *w, bf16 *k, bf16 *v) {
         return norm_rope_store(m->qkv, k, v, w->q_norm, w->k_norm, m->rope, n, pos, m->context, m->stream);
@@ -130,16 +113,16 @@ print_operations(Model *m, int n, int pos)
                          m->stream);
     });
     print("o", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM);
+        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM);
     });
     print("gate, up", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
-                             HIDDEN);
+        return product(m->cublas_handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n,
+                       2 * INTERMEDIATE, HIDDEN);
     });
     print("SiLU x up", LAYERS,
           [&](const LayerWeights *, bf16 *, bf16 *) { return swiglu(m->mlp, m->gate_up, n, m->stream); });
     print("down", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE);
+        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE);
     });
     printf("  %-24s %8.3f\n", "all", all);
 }
@@ -187,9 +170,9 @@ main(int argc, char **argv)
     must(model_engine.probe());
     for (int i = 0; i < context; i++)
         tokens[i] = (int)((i * 7919u + 11) % VOCAB);
-    double begin = now();
+    double begin = seconds_now();
     must(model_engine.open(&engine, argv[1], {context, 16, 1}));
-    printf("%s, %s: open %.2f s\n", model_card, argv[1], now() - begin);
+    printf("%s, %s: open %.2f s\n", gpu_card, argv[1], seconds_now() - begin);
     must(model_engine.prefill(engine, tokens, context, 0)); /* a past of real numbers */
 
     print_prompts(engine, tokens, context);

@@ -1,7 +1,10 @@
 #!/bin/bash
 # gpu_all.sh [DIR]: everything that needs a card, in one call of a few minutes: builds what it runs into DIR
-# (default build-gpu), writes random models of both shapes, asks Hugging Face for references, compares, runs
-# compute-sanitizer, measures, and prints a table last. Exit status 1 if anything failed.
+# (default build-gpu), writes random models of both shapes, asks Hugging Face for references, measures, compares,
+# runs compute-sanitizer, and prints a table last. Exit status 1 if anything failed.
+#
+# What measures runs alone and first, what compares next, the sanitizers last: so a step that goes wrong takes none
+# down that has more to tell. Each has a time limit, and after each part it is seen whether the card is still there.
 #
 # Needs nvcc, compute-sanitizer, gcc, and a python3 with torch and transformers; no network. Full logs are in
 # $OUT if that is set, otherwise in DIR.
@@ -25,10 +28,15 @@ results=$dir/results
 step() {
     local name=$1 begin=$SECONDS status
     shift
-    "$@" >"$logs/$name.log" 2>&1
+    timeout "${limit:-300}" "$@" >"$logs/$name.log" 2>&1
     status=$?
     echo "$name $status $((SECONDS - begin))" >>"$results"
     return $status
+}
+
+# card AFTER: a step that fails if the card has gone.
+card() {
+    limit=30 step "card-after-$1" nvidia-smi --query-gpu=name --format=csv,noheader
 }
 
 # compile NAME SOURCE [FLAG...]: for the card, or for what $code says.
@@ -36,7 +44,7 @@ compile() {
     local name=$1 source=$2
     shift 2
     step "build-$name" nvcc -std=c++17 -O3 -gencode="${code:-arch=compute_$arch,code=sm_$arch}" -Xptxas -v \
-        -Xcompiler=-Wall,-Wextra,-Werror,-fopenmp -Werror all-warnings "$@" -x cu "$source" -o "$dir/$name" -lcublas
+        -Xcompiler=-Wall,-Wextra,-Werror,-fopenmp -Werror all-warnings "$@" -x cu "$source" -o "$dir/$name"
 }
 
 # program NAME SOURCE [FLAG...]
@@ -73,41 +81,67 @@ compile parity-tiny tests/parity.c -DQWEN600_TINY &
 compile test-real tests/test_gpu.cu &
 compile test-tiny tests/test_gpu.cu -DQWEN600_TINY &
 code=arch=compute_86,code=compute_86 compile test-tiny-86 tests/test_gpu.cu -DQWEN600_TINY & # its path, by PTX
-compile failures tests/test_gpu_failures.cu &
+# shellcheck disable=SC2046 # one word each
+compile failures-tiny tests/test_gpu_failures.cu -DQWEN600_TINY \
+    $(sed -n 's/^FAKE_\(CERTAIN_\)\?CALL(\([A-Za-z_]*\),.*/-Xlinker --wrap=\2/p' tests/fake_cuda.h) &
+compile qwen600 main.cu &
+compile context tests/context_only.cu &
 compile bench tests/bench_gpu.cu &
+compile bench-decode tests/bench_decode.cu &
+code=arch=compute_86,code=compute_86 compile bench-decode-86 tests/bench_decode.cu &
 real_model &
 tiny_model &
 wait
-step no-spills no_spills
+no_spills >"$logs/no-spills.log" 2>&1
+echo "no-spills $? 0" >>"$results"
 
+step bench-decode "$dir/bench-decode"
+step bench-decode-86 "$dir/bench-decode-86" 20
+step bench "$dir/bench" "$dir/model-real"
+step bench-start python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
+card measuring
+
+step failures-tiny env -C tests "$(realpath "$dir")/failures-tiny" &
 step parity-real "$dir/parity-real" "$dir/model-real" "$dir/reference-real" -d gpu -n 1000 &
 step parity-tiny "$dir/parity-tiny" "$dir/model-tiny" "$dir/reference-tiny" -d gpu -n 1000 0 1 7 64 4096 &
+wait
+card parity
 step test-real "$dir/test-real" "$dir/model-real" &
 step test-tiny "$dir/test-tiny" &
-step test-tiny-86 timeout 100 "$dir/test-tiny-86" &
-step failures "$dir/failures" &
+limit=100 step test-tiny-86 "$dir/test-tiny-86" &
+wait
+card tests
 # racecheck does not follow an mbarrier that the copy engine completes, so in the decode kernel it reports every
 # bulk copy into the ring (UBLKCP) against the reading of that tile (LDS.128), and nothing else; those reports are
-# printed and not counted. The other kernels must be clean.
+# printed and not counted, once more with the option that should follow it. The other kernels must be clean.
+limit=100
 for tool in memcheck synccheck initcheck; do
-    step "sanitizer-$tool" timeout 100 compute-sanitizer --tool $tool --error-exitcode 1 "$dir/test-tiny" -s &
+    step "sanitizer-$tool" compute-sanitizer --tool $tool --error-exitcode 1 "$dir/test-tiny" -s &
 done
-step sanitizer-racecheck timeout 100 compute-sanitizer --tool racecheck --kernel-name-exclude kns=decode_kernel \
+step sanitizer-racecheck compute-sanitizer --tool racecheck --kernel-name-exclude kns=decode_kernel \
     --error-exitcode 1 "$dir/test-tiny" -s &
-timeout 100 compute-sanitizer --tool racecheck --kernel-name kns=decode_kernel "$dir/test-tiny" -s \
-    >"$logs/racecheck-decode.log" 2>&1 &
+racecheck() {
+    local log=$1
+    shift
+    timeout 100 compute-sanitizer --tool racecheck --kernel-name kns=decode_kernel "$@" "$dir/test-tiny" -s \
+        >"$logs/$log.log" 2>&1
+}
+racecheck racecheck-decode &
+racecheck racecheck-decode-indirect --racecheck-indirect-barrier-dependency yes &
 wait
-step bench "$dir/bench" "$dir/model-real"
+card sanitizers
 
 failed=0
-for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench; do
+for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench bench-start; do
     echo "== $log"
     tail -n 40 "$logs/$log.log" 2>/dev/null
 done
 for tool in memcheck racecheck synccheck initcheck; do
     echo "== sanitizer-$tool: $(grep -a SUMMARY "$logs/sanitizer-$tool.log")"
 done
-echo "== racecheck of decode, not counted: $(grep -a SUMMARY "$logs/racecheck-decode.log")"
+for log in racecheck-decode racecheck-decode-indirect; do
+    echo "== $log, not counted: $(grep -a SUMMARY "$logs/$log.log")"
+done
 while read -r name status _; do
     if [ "$status" != 0 ] && [ "$status" != 77 ]; then
         failed=1

@@ -411,6 +411,57 @@ test_whole_vocabulary_is_fast(void)
     CHECK(draw < 5 * exponentials);
 }
 
+/* What sampler_keep says of logits whose best is 0, without leaving anything out. */
+static int
+keep_all(const Sampler *s, Candidate *c, int n)
+{
+    double total = 0, head = 0;
+    int kept = 0;
+
+    for (int i = 0; i < n; i++)
+        total += c[i].logit = expf(c[i].logit / s->temperature);
+    for (; kept < n && (s->top_p >= 1 || head < s->top_p * total); kept++)
+        head += c[kept].logit;
+    for (int i = 0; i < kept; i++)
+        c[i].logit = (float)(c[i].logit / head);
+    return kept;
+}
+
+/* From distributions that a few tokens have to themselves to such that need all, with many equal ones. */
+static void
+test_what_is_not_looked_at_changes_nothing(void)
+{
+    static const float spreads[] = {0.01f, 0.3f, 0.64f, 1, 2, 5, 20},
+                       ps[] = {0.01f, 0.5f, 0.8f, 0.95f, 0.999f, 1};
+    static Candidate all[VOCAB], c[VOCAB], expected[VOCAB];
+    int least = VOCAB, most = 0;
+
+    for (int i = 0; i < 7; i++) {
+        random_candidates(all, VOCAB, spreads[i], (uint64_t)i);
+        for (int equal = 0; equal < 2; equal++)
+            for (int j = 0; j < 6; j++) {
+                Sampler s = sampler(0.6f, 0, ps[j], 1);
+                int kept, as_before;
+
+                for (int k = 0; k < VOCAB; k++)
+                    if (equal)
+                        all[k].logit = roundf(all[k].logit * 4) / 4;
+                memcpy(c, all, sizeof c);
+                memcpy(expected, all, sizeof c);
+                for (int k = 0; k < VOCAB;
+                     k++) /* the best one is at 0, so that no difference is rounded twice */
+                    expected[k].logit = all[k].logit - all[0].logit;
+                kept = sampler_keep(&s, c, VOCAB);
+                as_before = keep_all(&s, expected, VOCAB);
+                CHECK(kept == as_before);
+                CHECK(memcmp(c, expected, (size_t)kept * sizeof *c) == 0);
+                least = kept < least ? kept : least;
+                most = kept > most ? kept : most;
+            }
+    }
+    CHECK(least < 3 && most == VOCAB);
+}
+
 int
 main(void)
 {
@@ -426,6 +477,7 @@ main(void)
     test_generator_is_splitmix64();
     test_same_seed_same_tokens();
     test_draws_follow_the_probabilities();
+    test_what_is_not_looked_at_changes_nothing();
     test_whole_vocabulary_is_fast();
     return test_result();
 }

@@ -361,7 +361,7 @@ fake_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *c
 }
 
 static const Engine fake_engine = {"fake",      64,   NULL, NULL, NULL, fake_prefill,
-                                   fake_decode, NULL, NULL, NULL, NULL};
+                                   fake_decode, NULL, NULL, NULL, NULL, NULL};
 
 static char directory[64]; /* a model directory with the four templates */
 

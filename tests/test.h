@@ -4,6 +4,8 @@
 #define TEST_H
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static int test_checks, test_failures;
 
@@ -15,6 +17,15 @@ static int test_checks, test_failures;
             fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, __LINE__, #condition); \
         }                                                                           \
     } while (0)
+
+/* Valgrind takes up to a hundred times as long: where rounds only look for more of the same, a few do. */
+static inline int
+under_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+
+    return preloaded != NULL && strstr(preloaded, "vgpreload") != NULL;
+}
 
 static inline int
 test_result(void)

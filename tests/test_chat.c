@@ -61,7 +61,7 @@ fake_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *c
 }
 
 static const Engine fake_engine = {"fake",      PREFILL_CHUNK, NULL, NULL, NULL, fake_prefill,
-                                   fake_decode, NULL,          NULL, NULL, NULL};
+                                   fake_decode, NULL,          NULL, NULL, NULL, NULL};
 
 static void
 write_file(const char *name, const char *text, size_t n)

@@ -33,8 +33,7 @@ enum { SEED = 1, CONTEXT = 110, GROUP = HEADS / KV_HEADS };
 
 static char dir[] = "/tmp/test_cpu.XXXXXX", wide_dir[] = "/tmp/test_cpu.XXXXXX";
 static int tokens[CONTEXT];
-static int under_valgrind; /* which takes a hundred times as long */
-static int length = 101;   /* of the sequence: beyond a block of tokens, a tile of positions, a chunk of 64 */
+static int length = 101; /* of the sequence: beyond a block of tokens, a tile of positions, a chunk of 64 */
 
 /* ---- the forward pass in double precision ---- */
 
@@ -421,7 +420,7 @@ rows_of_one_pass_equal_passes_of_their_own(int bits)
     static const int depths[] = {63, 0, 1, 509, 1021, 4093, DEEP - 1};
     static Candidate together[MAX_ROWS * VOCAB], alone[VOCAB];
     static int row[MAX_ROWS];
-    const int step = under_valgrind ? 3 : 1;
+    const int step = under_valgrind() ? 3 : 1;
     Cpu *m = open_engine_of(dir, DEEP, bits);
 
     for (size_t i = 0; i < (size_t)LAYERS * KV_HEADS * DEEP * HEAD_DIM; i++) {
@@ -628,11 +627,10 @@ remove_model(const char *where)
 int
 main(void)
 {
-    const char *error, *preloaded = getenv("LD_PRELOAD");
+    const char *error;
     Cpu *m;
 
-    under_valgrind = preloaded != NULL && strstr(preloaded, "vgpreload") != NULL;
-    if (under_valgrind)
+    if (under_valgrind())
         length = 10;
     for (int i = 0; i < CONTEXT; i++)
         tokens[i] = random_token(i);
@@ -674,7 +672,7 @@ main(void)
     a_float32_file_is_converted(m);
     what_cannot_be_opened_is_one_line();
 #ifndef SANITIZED
-    if (!under_valgrind) /* whose own memory the limit would count */
+    if (!under_valgrind()) /* whose own memory the limit would count */
         too_little_memory_is_one_line_with_the_figure_and_the_flag();
 #endif
 

@@ -528,7 +528,8 @@ def test_files_do_not_get_the_place_of_a_closed_descriptor():
 
 
 def test_standard_input_is_read_no_further_than_a_context_can_hold():
-    script = 'head -c 300000000 /dev/zero | (ulimit -v 2000000; "$0" "$1" -d cpu %s)'
+    limit = "" if BUILD.endswith("sanitized") else "ulimit -v 2000000; "  # a sanitizer maps terabytes
+    script = 'head -c 300000000 /dev/zero | (' + limit + '"$0" "$1" -d cpu %s)'
     for arguments in "-i -", "":
         done = subprocess.run(["bash", "-c", script % arguments, PROGRAM, MODEL], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=120)

@@ -68,7 +68,8 @@ typedef struct {
     int statistics;     /* 1 = without them, a line about each reply */
     Screen screen;      /* where replies go: streams, or a function */
     Sampler sampler;
-    uint64_t seed; /* from which the sampler's generator starts again after chat_clear */
+    int seeded; /* 1 = the sampler's generator starts again from seed after chat_clear */
+    uint64_t seed;
     const Engine *engine;
     void *model; /* opened by engine */
 
@@ -427,15 +428,16 @@ chat_check_system(Chat *c)
     return error;
 }
 
-/* Starts over, as if nothing had been said: the same turns now get the same replies as at the start. So what
- * the KV cache holds is forgotten too: how much of a prompt is computed at once decides how its sums are
- * rounded. */
+/* Starts over, as if nothing had been said: with a seed the same turns now get the same replies as at the
+ * start. So what the KV cache holds is forgotten too: how much of a prompt is computed at once decides how
+ * its sums are rounded. */
 static inline void
 chat_clear(Chat *c)
 {
     chat_drop(c, c->n);
     c->cached.n = 0;
-    sampler_seed(&c->sampler, c->seed);
+    if (c->seeded)
+        sampler_seed(&c->sampler, c->seed);
 }
 
 /* ---- the reply ---- */

@@ -360,6 +360,7 @@ test_clear_is_a_fresh_start(void)
     Chat c;
 
     open_chat(&c);
+    c.seeded = 1;
     c.seed = c.sampler.state = 7;
     CHECK(!turn(&c, "Hi", "Hello<|im_end|>"));
     sampler_random(&c.sampler);
@@ -367,6 +368,9 @@ test_clear_is_a_fresh_start(void)
     chat_clear(&c);
     CHECK(c.n == 0 && c.cached.n == 0 && c.sampler.state == 7);
     sampler_random(&c.sampler);
+    CHECK(c.sampler.state == state);
+    c.seeded = 0; /* nobody asked for the same again */
+    chat_clear(&c);
     CHECK(c.sampler.state == state);
     close_chat(&c);
 }

@@ -212,7 +212,8 @@ editor_byte(Editor *e, int patience)
     return (unsigned char)e->input[e->next++];
 }
 
-/* The next key. Those without a character send ESC [ numbers letter, or ESC O letter. */
+/* The next key. Those without a character send ESC [ numbers letter, or ESC O letter; with Alt, some
+ * terminals send one more ESC before. Linux' console sends ESC [ [ letter for F1 to F5. */
 static inline int
 editor_key(Editor *e)
 {
@@ -221,7 +222,8 @@ editor_key(Editor *e)
 
     if (key != ESCAPE)
         return key;
-    key = editor_byte(e, PATIENCE);
+    while ((key = editor_byte(e, PATIENCE)) == ESCAPE)
+        ;
     if (key == 'b' || key == 'f')
         return key == 'b' ? KEY_WORD_LEFT : KEY_WORD_RIGHT;
     if (key != '[' && key != 'O')
@@ -233,6 +235,9 @@ editor_key(Editor *e)
             numbers[at] = 10 * numbers[at] + key - '0';
     }
     switch (key) {
+    case '[':
+        editor_byte(e, PATIENCE);
+        return KEY_NONE;
     case 'A':
         return KEY_UP;
     case 'B':

@@ -44,7 +44,7 @@ typedef struct {
     const char *device; /* "gpu", "cpu" or NULL: choose */
     const char *prompt; /* -i, or NULL: talk */
     Text system;        /* -y, NUL at its end; empty: none */
-    int thinking, limit, context, bits, guesses, bench, verbose;
+    int seeded, thinking, limit, context, bits, guesses, bench, verbose;
     Sampler sampler;
 } Options;
 
@@ -176,6 +176,7 @@ parse_arguments(int argc, char **argv)
             o.thinking = (int)parse_integer(flag, value, 0, 1);
             break;
         case 's':
+            o.seeded = 1;
             sampler_seed(&o.sampler, (uint64_t)parse_integer(flag, value, LLONG_MIN, LLONG_MAX));
             break;
         case 'k':
@@ -255,7 +256,8 @@ on_bus_error(int number)
 
     (void)number;
     editor_restore();
-    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    ssize_t ignored = isatty(STDERR_FILENO) ? write(STDERR_FILENO, "\n", 1) : 0; /* in the middle of a line */
+    ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
     _exit(FAILED);
 }
@@ -314,6 +316,7 @@ open_files(Chat *chat, const Options *o)
     chat->guesses = o->guesses;
     chat->verbose = o->verbose;
     chat->sampler = o->sampler;
+    chat->seeded = o->seeded;
     chat->seed = o->sampler.state;
     screen_open(&chat->screen);
     chat->statistics = chat->screen.err_terminal;
@@ -385,16 +388,16 @@ answer_prompt(Chat *chat, const char *prompt)
     return status;
 }
 
-static const char help[] =
-    "Type a line and press Enter: that is a turn, and the model answers it. It remembers the turns before.\n"
-    "\n"
-    "  \"\"\"      opens a turn of several lines, and closes it; what you paste is one turn, too\n"
-    "  /clear   forgets the conversation and starts over\n"
-    "  /think   lets the model think before it answers, or no more\n"
-    "  /help    shows this\n"
-    "  /exit    ends, and so does Ctrl-D\n"
-    "  Ctrl-C   stops a reply; clears what you have typed; on an empty line it ends\n"
-    "  Up, Down show what you have said\n";
+static const char help[] = "Type a line and press Enter: that is a turn, and the model answers it.\n"
+                           "It remembers the turns before. What you paste is one turn, too.\n"
+                           "\n"
+                           "  \"\"\"      opens a turn of several lines, and closes it\n"
+                           "  /clear   forgets the conversation and starts over\n"
+                           "  /think   lets the model think before it answers, or no more\n"
+                           "  /help    shows this\n"
+                           "  /exit    ends, and so does Ctrl-D\n"
+                           "  Ctrl-C   stops a reply; clears what you have typed; on an empty line it ends\n"
+                           "  Up, Down show what you have said\n";
 
 /* Does what a command says. */
 static void

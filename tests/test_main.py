@@ -326,6 +326,9 @@ def test_clear_is_a_fresh_start():
     replies, prompts = run.ids("reply"), run.ids("prompt")
     assert replies[:2] == replies[2:] and prompts[:2] == prompts[2:]
     assert run.err.count("%d prompt tokens, 0 reused" % len(prompts[0])) == 2, run.err
+    # Only with -s does the seed start over.
+    replies = chat("-t", "2", "-n", "20", "-v", "1", stdin="Hi\n/clear\nHi\n", model=random_model()).ids("reply")
+    assert replies[0] != replies[1]
 
 
 def test_a_dash_reads_all_of_standard_input():
@@ -561,6 +564,8 @@ def test_the_benchmark_is_one_screen_of_text():
                  r"^ +2048 does not fit$", r"^ +0 +[\d.]+ +[\d.]+ +[\d.]+ %$", r"^ +599 +[\d.]+ +[\d.]+ +[\d.]+ %$",
                  r"sampling at k = 20: [\d.]+ us"):
         assert re.search(line, text, re.M), (line, text)
+    shares = [float(share) for share in re.findall(r" ([\d.]+) %$", text, re.M)]
+    assert max(shares) < 100.1 or "more than 100 %: the weights come from a cache" in text, text
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import select
+import shutil
 import signal
 import struct
 import termios
@@ -15,7 +16,7 @@ import unicodedata
 from random import Random
 
 import fixture
-from test_main import MODEL, PROGRAM, prompt, random_model
+from test_main import MODEL, PROGRAM, directory, prompt, random_model, scratch
 
 PROMPT = "\x1b[1;32m> \x1b[0m"  # COLOR_PROMPT, then COLOR_RESET
 
@@ -344,7 +345,9 @@ def test_keys_edit_the_line():
     screen.type(ctrl("D") + DELETE + RIGHT + ctrl("L"))
     screen.shows("> o!", cursor=4)
     assert len(screen.lines) - screen.top() == 1 or screen.text()[0] == "> o!"
-    screen.type(ctrl("U") + "\x04")
+    screen.type("\x1b" + LEFT + "\x1b\x1b" + LEFT + "\x1b[[A" + "\x1b[[E" + "?")  # Alt with an arrow, twice; F1 and F5
+    screen.shows("> ?o!", cursor=3)
+    screen.type(ctrl("U") + ctrl("K") + "\x04")
     ends(screen.terminal, 0)
 
 
@@ -580,8 +583,9 @@ def test_it_says_what_it_is_and_what_to_type():
     assert re.search(r"^qwen600-tiny: \S+tiny on CPU.*, context 8192$", screen.text()[-3]), screen.text()
     assert "Enter" in screen.text()[-2] and "/help" in screen.text()[-2], screen.text()
     screen.type("/help\r")
-    for word in "turn", "/clear", "/think", "/exit", "Ctrl-C", '"""':
+    for word in "turn", "/clear", "/think", "/exit", "Ctrl-C", '"""', "Up, Down":
         screen.until(re.escape(word))
+    assert max(len("".join(line).rstrip()) for line in screen.lines[3:]) <= 80, screen.text()
     screen.type("/exit\r")
     ends(screen.terminal, 0)
 
@@ -613,6 +617,17 @@ def test_commands_at_a_terminal():
     screen.until("context: ")
     screen.type("/exit\r")
     ends(screen.terminal, 0)
+
+
+def test_a_file_that_shrinks_is_told_on_a_line_of_its_own():
+    weights = os.path.join(scratch, "shrinking_too")
+    shutil.copy(os.path.join(MODEL, "model.safetensors"), weights)
+    screen = edit(model=directory("shrinks_too", model=weights), columns=120)
+    os.truncate(weights, 100)
+    screen.type("a prompt of so many tokens that how far it is is shown\r")
+    ends(screen.terminal, 1)
+    screen.look()
+    assert any("".join(line).startswith("qwen600-tiny: a file of the model") for line in screen.lines), screen.text()
 
 
 def test_nothing_that_the_model_says_commands_the_terminal():

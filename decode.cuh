@@ -121,13 +121,11 @@ static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MA
 
 /* ---- receiving: words -> this warp's columns of the rows, as b wants them ---- */
 
-/* The residual stream times the norm's weights, from `words` or, in the first layer, from the embedding rows
- * of `tokens`. Half a warp has a row. RMSNorm's factor 1 / rms is the same for all columns, so it waits for
- * the sums at the end: sum_squares, (ROWS, CHAIN_WARPS). */
+/* The residual stream times the norm's weights. Half a warp has a row. RMSNorm's factor 1 / rms is the same
+ * for all columns, so it waits for the sums at the end: sum_squares, (ROWS, CHAIN_WARPS). */
 template <int ROWS>
 __device__ __forceinline__ void
-receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const Word *words, uint32_t epoch,
-                 const bf16 *embed, const int *tokens)
+receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const Word *words, uint32_t epoch)
 {
     enum { PAIRS = (ROWS + 1) / 2 };
     const uint32_t lane = lane_index(), i = lane % 16, column = warp * 64 + 4 * i;
@@ -137,22 +135,15 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
     Word word[PAIRS];
 
     words += half * RESIDUAL_WORDS + warp * 16 + i;
-    if (tokens == NULL)
 #pragma unroll
-        for (int p = 0; p < PAIRS; p++)
-            word[p] = word_load(words + 2 * p * RESIDUAL_WORDS);
+    for (int p = 0; p < PAIRS; p++)
+        word[p] = word_load(words + 2 * p * RESIDUAL_WORDS);
 #pragma unroll
     for (int p = 0; p < PAIRS; p++) {
         const int row = 2 * p + half;
         float v[4];
-        if (tokens == NULL) {
-            word_wait_on(word[p], words + 2 * p * RESIDUAL_WORDS, epoch, row < n);
-            word_four(v, word[p]);
-        } else {
-            const uint2 e = *(const uint2 *)(embed + tokens[row] * HIDDEN + column);
-            const float2 e0 = unpack(e.x), e1 = unpack(e.y);
-            v[0] = e0.x, v[1] = e0.y, v[2] = e1.x, v[3] = e1.y;
-        }
+        word_wait_on(word[p], words + 2 * p * RESIDUAL_WORDS, epoch, row < n);
+        word_four(v, word[p]);
         /* rounded, lest a compiler make one operation of it and the subtraction below, in one kernel and not
          * in another */
         const float a = __fmul_rn(v[0], n0.x), b = __fmul_rn(v[1], n0.y);
@@ -401,12 +392,18 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     int buffer = 0; /* which of the two of partial sums is in use */
     uint32_t epoch = d.epoch;
 
+    /* The embedding rows are what the layer before the first one would have sent. */
 #pragma unroll 1
     for (int share = block, i = 0; share < SHARES; share += blocks, i++)
-        if (thread < 8)
-            for (int r = 0; r < n; r++)
-                s.residual[r][i * 8 + thread] =
-                    __bfloat162float(d.weights.embed[pass.token[r] * HIDDEN + share * 8 + thread]);
+#pragma unroll 1
+        for (int row = warp; row < n; row += CHAIN_WARPS) {
+            const uint32_t lane = lane_index();
+            const float v =
+                __bfloat162float(d.weights.embed[pass.token[row] * HIDDEN + share * 8 + lane % 8]);
+            if (lane < 8)
+                s.residual[row][i * 8 + lane] = v;
+            send_fours(d.out + row * RESIDUAL_WORDS + share * 2, v, 8, epoch);
+        }
 
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
@@ -417,7 +414,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         phase<Tiles<QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1, d.weights.embed, pass.token);
+                receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1);
                 stamp(l, 1);
             },
             [&](int share, int, int row, const float *part) {
@@ -452,7 +449,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         phase<Tiles<MLP_TILES, 2, true, ROWS>, ROWS, ROWS>(
             s, ring, buffer, warp, SHARES, n,
             [&](int, int) {
-                receive_residual(s, warp, n, w.post_norm, d.mid, epoch, NULL, NULL);
+                receive_residual(s, warp, n, w.post_norm, d.mid, epoch);
                 stamp(l, 6);
             },
             [&](int share, int, int row, const float *part) {
@@ -473,31 +470,27 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     }
 
     stamp(LAYERS, 0);
-    enum { MINE = (ROWS + CHAIN_WARPS - 1) / CHAIN_WARPS }; /* rows that a warp sends */
-    float lane_max[MINE];
-#pragma unroll
-    for (int i = 0; i < MINE; i++)
-        lane_max[i] = -INFINITY;
+    float first_max = -INFINITY, second_max = -INFINITY; /* of the row that this warp sends, or two of them */
     phase<Tiles<HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
         s, ring, buffer, warp, HEAD_SHARES, n,
         [&](int, int) {
-            receive_residual(s, warp, n, d.weights.norm, d.out, epoch, NULL, NULL);
+            receive_residual(s, warp, n, d.weights.norm, d.out, epoch);
             stamp(LAYERS, 1);
         },
         [&](int share, int, int row, const float *part) {
             const float logit = row_sum<8 * HEAD_TILES>(part, lane_index()) * inverse_rms(s.sum_squares[row]);
             d.logits[(size_t)row * VOCAB + share * 32 + lane_index()] = logit;
-#pragma unroll
-            for (int i = 0; i < MINE; i++)
-                if (row / CHAIN_WARPS == i)
-                    lane_max[i] = fmaxf(lane_max[i], logit);
+            if (row < CHAIN_WARPS)
+                first_max = fmaxf(first_max, logit);
+            else
+                second_max = fmaxf(second_max, logit);
         });
     stamp(LAYERS, 2);
     if (pass.k > 0) {
-#pragma unroll
-        for (int i = 0; i < MINE; i++)
-            if ((int)warp + i * CHAIN_WARPS < n)
-                best_announce(d.maxima + (warp + i * CHAIN_WARPS) * MAX_GROUPS, lane_max[i], epoch);
+        if ((int)warp < n)
+            best_announce(d.maxima + warp * MAX_GROUPS, first_max, epoch);
+        if ((int)warp + CHAIN_WARPS < n)
+            best_announce(d.maxima + (warp + CHAIN_WARPS) * MAX_GROUPS, second_max, epoch);
         if (block < n)
             best_collect(s.best, d.result + block, d.logits + (size_t)block * VOCAB,
                          d.maxima + block * MAX_GROUPS, pass.k, warp, epoch);

@@ -79,10 +79,9 @@ static inline void
 editor_set(int mode)
 {
     const char *paste = mode == MODE_FOUND ? "\x1b[?2004l" : "\x1b[?2004h";
-    ssize_t ignored = 0;
+    int change = (mode == MODE_FOUND) != (editor.set == MODE_FOUND);
+    ssize_t ignored = change ? write(STDERR_FILENO, paste, strlen(paste)) : 0;
 
-    if ((mode == MODE_FOUND) != (editor.set == MODE_FOUND))
-        ignored = write(STDERR_FILENO, paste, strlen(paste));
     (void)ignored;
     if (mode != editor.set)
         tcsetattr(STDIN_FILENO, TCSANOW, &editor.modes[mode]);

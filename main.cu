@@ -252,11 +252,10 @@ on_bus_error(int number)
     static const char line[] =
         MODEL_NAME ": a file of the model could not be read: it has become shorter, or its "
                    "disk has failed\n";
-    ssize_t ignored;
 
     (void)number;
     editor_restore();
-    ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
     _exit(FAILED);
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 #include "../profile.cuh"
 
 #define CUDA(call) check((call) ? cudaGetErrorString(cudaGetLastError()) : NULL)
@@ -38,16 +39,6 @@ fill(bf16 *p, size_t n, float mean, float deviation, uint32_t seed)
         }
         float u = ((h[0] >> 8) + 0.5f) * 0x1p-24f, v = h[1] * 0x1p-32f;
         p[i] = __float2bfloat16(mean + deviation * sqrtf(-2 * logf(u)) * cospif(2 * v));
-    }
-}
-
-__global__ void
-fill_rope(float2 *rope)
-{
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < CONTEXT * HEAD_DIM / 2;
-         i += gridDim.x * blockDim.x) {
-        double angle = i / (HEAD_DIM / 2) * pow(ROPE_THETA, -(i % (HEAD_DIM / 2)) * 2.0 / HEAD_DIM);
-        rope[i] = make_float2((float)cos(angle), (float)sin(angle));
     }
 }
 
@@ -111,7 +102,12 @@ main(int argc, char **argv)
     fill<<<64, 256>>>(norm, (LAYERS + 1) * norms, 1, 0.1f, 2);
     fill<<<2048, 256>>>(k_cache, cache, 0, 1, 3);
     fill<<<2048, 256>>>(v_cache, cache, 0, 0.5f, 4);
-    fill_rope<<<256, 256>>>(rope);
+    std::vector<float2> angles(CONTEXT * HEAD_DIM / 2);
+    for (int i = 0; i < CONTEXT * HEAD_DIM / 2; i++) {
+        double angle = i / (HEAD_DIM / 2) * pow(ROPE_THETA, -(i % (HEAD_DIM / 2)) * 2.0 / HEAD_DIM);
+        angles[i] = make_float2((float)cos(angle), (float)sin(angle));
+    }
+    CUDA(cudaMemcpy(rope, angles.data(), angles.size() * sizeof(float2), cudaMemcpyHostToDevice));
 
     const bf16 *p = weights;
     w.embed = p, p += (size_t)VOCAB * HIDDEN;

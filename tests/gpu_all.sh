@@ -134,7 +134,7 @@ card sanitizers
 failed=0
 for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench bench-start; do
     echo "== $log"
-    tail -n 40 "$logs/$log.log" 2>/dev/null
+    tail -n 24 "$logs/$log.log" 2>/dev/null
 done
 for tool in memcheck racecheck synccheck initcheck; do
     echo "== sanitizer-$tool: $(grep -a SUMMARY "$logs/sanitizer-$tool.log")"

@@ -429,8 +429,9 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
     m->context = options.context;
     if (options.bits == 12 && options.verbose)
         fprintf(stderr, "weights of 16 bits (-w 12 means that)\n");
-    if (options.bits == 8)
-        error = fail("-w 8: the GPU engine has weights of 16 bits only, so far: use -w 16, or -d cpu");
+    if (options.bits != 16 && options.bits != 12)
+        error = fail("-w %d: the GPU engine has weights of 16 bits only, so far: use -w 16, or -d cpu",
+                     options.bits);
     else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)

@@ -140,6 +140,8 @@ files_come_before_the_device(void)
     CHECK(engine == NULL);
     CHECK(says(model_engine.open(&engine, "/nonexistent", {0, 16, 0}), "a context of 0"));
     CHECK(says(model_engine.open(&engine, "/nonexistent", {MAX_CONTEXT + 1, 16, 0}), "1 to"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 8, 0}), "-w 8: the GPU engine has"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 12, 0}), "/nonexistent/model.safetensors"));
     model_engine.close(NULL);
 }
 

@@ -132,6 +132,40 @@ sampler_exp(float x)
     return e * power;
 }
 
+/* weight = e^((logit - best) / temperature) of n <= SAMPLER_GROUP candidates; 0 where that is no number. */
+static inline __attribute__((always_inline)) void
+sampler_weigh_any(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+    for (int i = 0; i < n; i++) {
+        float x = (c[i].logit - best) / temperature;
+
+        weight[i] = x > -88 ? x : -88;
+    }
+    for (int i = 0; i < SAMPLER_GROUP; i++)
+        weight[i] = sampler_exp(weight[i]);
+}
+
+#ifdef __x86_64__
+/* The same eight at a time, to the bit: without multiplications that are fused with additions. */
+static inline __attribute__((target("avx2"))) void
+sampler_weigh_avx2(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+    sampler_weigh_any(c, n, best, temperature, weight);
+}
+#endif
+
+static inline void
+sampler_weigh(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        sampler_weigh_avx2(c, n, best, temperature, weight);
+        return;
+    }
+#endif
+    sampler_weigh_any(c, n, best, temperature, weight);
+}
+
 /* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs.
  * before[i] is the sum of the first i groups. */
 static inline int
@@ -174,13 +208,7 @@ sampler_keep(const Sampler *s, Candidate *c, int n, double *before, double *sum)
         int group = n - done < SAMPLER_GROUP ? n - done : (int)SAMPLER_GROUP;
 
         before[done / SAMPLER_GROUP] = total;
-        for (int i = 0; i < group; i++) {
-            float x = (c[done + i].logit - best) / s->temperature;
-
-            weight[i] = x > -88 ? x : -88; /* also what is no number */
-        }
-        for (int i = 0; i < SAMPLER_GROUP; i++)
-            weight[i] = sampler_exp(weight[i]);
+        sampler_weigh(c + done, group, best, s->temperature, weight);
         for (int i = 0; i < group; i++)
             total += c[done + i].logit = weight[i];
         done += group;

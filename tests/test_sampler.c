@@ -299,6 +299,25 @@ test_the_exponential_is_right_to_the_last_place(void)
     CHECK(worst < 1);
 }
 
+static void
+test_weights_are_the_same_on_every_machine(void)
+{
+    Candidate c[SAMPLER_GROUP] = {{0, 0}};
+    float weight[SAMPLER_GROUP] = {0}, any[SAMPLER_GROUP] = {0};
+
+    for (int i = 0; i < 1000; i++) {
+        int n = i % SAMPLER_GROUP + 1;
+
+        random_candidates(c, n, (float)i / 20, (uint64_t)i);
+        if (i % 3 == 0)
+            c[n - 1].logit = i % 2 ? NAN : -INFINITY;
+        sampler_weigh(c, n, c[0].logit, 0.6f, weight);
+        sampler_weigh_any(c, n, c[0].logit, 0.6f, any);
+        CHECK(memcmp(weight, any, (size_t)n * sizeof *any) == 0);
+        CHECK(i % 3 > 0 || weight[n - 1] == 0);
+    }
+}
+
 /* ---- the draws ---- */
 
 static void
@@ -505,6 +524,7 @@ main(void)
     test_logits_that_are_no_numbers_do_no_harm();
     test_the_k_best_are_the_first_k_of_a_full_sort();
     test_the_exponential_is_right_to_the_last_place();
+    test_weights_are_the_same_on_every_machine();
     test_generator_is_splitmix64();
     test_same_seed_same_tokens();
     test_draws_follow_the_probabilities();

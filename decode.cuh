@@ -90,8 +90,8 @@ template <int ROWS> struct Activations {
         MANY = ROWS * (HIDDEN / CHAIN_WARPS > O_SLICE / 2 ? HIDDEN / CHAIN_WARPS : O_SLICE / 2),
         DOWN = (ROWS < DOWN_ROWS ? ROWS : (int)DOWN_ROWS) * DOWN_SLICE / 2
     };
-    uint32_t x[CHAIN_WARPS]
-              [MANY > DOWN ? MANY : DOWN]; /* pairs of bf16 in operand_place's order, row by row */
+    enum { WORDS = MANY > DOWN ? (int)MANY : (int)DOWN };
+    uint32_t x[CHAIN_WARPS][WORDS]; /* pairs of bf16 in operand_place's order, row by row */
 };
 
 template <int ROWS> struct Turns {
@@ -108,12 +108,15 @@ template <> struct Turns<1> {
 };
 
 template <int ROWS> struct Shared : Turns<ROWS> {
-    float part[2][CHAIN_WARPS *
-                  (ROWS == 1 ? (int)PART_ROWS : (int)PART_SLOTS)]; /* two buffers of partial sums */
-    float sum_squares[ROWS][CHAIN_WARPS];                          /* of the vectors at hand, for RMSNorm */
-    float residual[ROWS][HIDDEN / (ROWS == 1 ? 1 : 2 * ROWS)];     /* this block's shares, one by one */
-    int items;                                                     /* of attention */
-    Item item;                                                     /* the first one */
+    enum {
+        PART = CHAIN_WARPS * (ROWS == 1 ? (int)PART_ROWS : (int)PART_SLOTS),
+        OWN = HIDDEN / (ROWS == 1 ? 1 : 2 * ROWS)
+    };
+    float part[2][PART];                  /* two buffers of partial sums */
+    float sum_squares[ROWS][CHAIN_WARPS]; /* of the vectors at hand, for RMSNorm */
+    float residual[ROWS][OWN];            /* this block's shares of the residual stream, one by one */
+    int items;                            /* of attention */
+    Item item;                            /* the first one */
 };
 static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MAX_ROWS>) <= 99 << 10 &&
                   (int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<1>) <= 99 << 10,
@@ -310,9 +313,9 @@ send_residual(const float *part, float *residual, Word *words, uint32_t epoch)
 /* One phase of a layer: this block's shares of one matrix, AT_ONCE rows of the pass after another.
  * receive(first, last) waits for these rows; send(share, i, row, part) has the partial sums of all warps for
  * one row and the block's i-th share. Each row has a warp that sends. The first share's weights are in
- * registers before the wait; with several rows they would leave too few for the words. Not unrolled, and one
- * copy of the code for the first share and the others: the loop over the layers has to stay within the
- * instruction cache (H200: a second copy of the loads cost 25 us a token). */
+ * registers before the wait (EARLY), unless they are so many that several rows' words would not fit beside
+ * them. Not unrolled, and one copy of the code for the first share and the others: the loop over the layers
+ * has to stay within the instruction cache (H200: a second copy of the loads cost 25 us a token). */
 template <class Weights, int ROWS, int AT_ONCE, class Receive, class Send>
 __device__ __forceinline__ void
 phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n, Receive receive, Send send)

@@ -7,11 +7,11 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
+#include "config.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "config.h"
 
 /* One possible next token. */
 typedef struct {
@@ -73,14 +73,12 @@ sampler_sink(Candidate *c, int n, int i)
     c[i] = sinking;
 }
 
-/* c = the k best of the logits (vocab), 1 <= k <= VOCAB, best first, by a heap with the worst of them on top.
- */
+/* c (k) = the best of the logits (VOCAB), 1 <= k <= VOCAB, best first, by a heap with the worst on top. */
 static inline void
 sampler_best(const float *logits, int k, Candidate *c)
 {
     for (int id = 0; id < VOCAB; id++) {
         Candidate candidate = {id, logits[id]};
-
         if (id < k) {
             c[id] = candidate;
             if (id == k - 1)
@@ -93,7 +91,6 @@ sampler_best(const float *logits, int k, Candidate *c)
     }
     for (int n = k - 1; n > 0; n--) {
         Candidate worst = c[0];
-
         c[0] = c[n];
         c[n] = worst;
         sampler_sink(c, n, 0);

@@ -429,8 +429,9 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
     m->context = options.context;
     if (options.bits == 12 && options.verbose)
         fprintf(stderr, "weights of 16 bits (-w 12 means that)\n");
-    if (options.bits == 8)
-        error = fail("-w 8: the GPU engine has weights of 16 bits only, so far: use -w 16, or -d cpu");
+    if (options.bits != 16 && options.bits != 12)
+        error = fail("-w %d: the GPU engine has weights of 16 bits only, so far: use -w 16, or -d cpu",
+                     options.bits);
     else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
@@ -603,9 +604,15 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 static inline const char *
 model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 {
-    TRY(sort_best(&m->sort, logits, k, (Candidate *)m->pinned, m->stream));
+    int *id = (int *)m->pinned;
+    float *logit = (float *)(id + VOCAB);
+
+    TRY(sort_best(&m->sort, logits, k, id, logit, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
-    memcpy(candidates, m->pinned, k * sizeof *candidates);
+    for (int i = 0; i < k; i++) {
+        candidates[i].id = id[i];
+        candidates[i].logit = logit[i];
+    }
     return NULL;
 }
 

@@ -28,7 +28,11 @@ results=$dir/results
 step() {
     local name=$1 begin=$SECONDS status
     shift
-    timeout "${limit:-300}" "$@" >"$logs/$name.log" 2>&1
+    if [ "$(type -t "$1")" = function ]; then
+        "$@" >"$logs/$name.log" 2>&1
+    else
+        timeout "${limit:-300}" "$@" >"$logs/$name.log" 2>&1
+    fi
     status=$?
     echo "$name $status $((SECONDS - begin))" >>"$results"
     return $status
@@ -76,6 +80,20 @@ no_spills() {
     [ $? -eq 1 ]
 }
 
+# Replies with guesses and without, on the card: the same bytes.
+guesses() {
+    local seed g
+    for seed in 1 2 3 4 5 6 7 8; do
+        for g in 0 7; do
+            printf '%s\n' 'What is RoPE?' 'Tell me about RoPE.' 'My name is Ada.' 'What is RoPE?' 'What is my name?' |
+                "$dir/qwen600-tiny" models/tiny -d gpu -v 1 -s $seed -t 0.$seed -r $((seed % 2)) -g $g \
+                    >"$dir/reply-$g" 2>"$dir/said-$g" || return 1
+        done
+        grep -o '[0-9]* guessed, [0-9]* kept' "$dir/said-7" | tr '\n' ';'
+        cmp "$dir/reply-0" "$dir/reply-7" || return 1
+    done
+}
+
 compile parity-real tests/parity.c &
 compile parity-tiny tests/parity.c -DQWEN600_TINY &
 compile test-real tests/test_gpu.cu &
@@ -85,6 +103,7 @@ code=arch=compute_86,code=compute_86 compile test-tiny-86 tests/test_gpu.cu -DQW
 compile failures-tiny tests/test_gpu_failures.cu -DQWEN600_TINY \
     $(sed -n 's/^FAKE_\(CERTAIN_\)\?CALL(\([A-Za-z_]*\),.*/-Xlinker --wrap=\2/p' tests/fake_cuda.h) &
 compile qwen600 main.cu &
+compile qwen600-tiny main.cu -DQWEN600_TINY &
 compile context tests/context_only.cu &
 compile bench tests/bench_gpu.cu &
 compile bench-decode tests/bench_decode.cu &
@@ -98,6 +117,7 @@ echo "no-spills $? 0" >>"$results"
 step bench-decode "$dir/bench-decode"
 step bench-decode-86 "$dir/bench-decode-86" 20
 step bench "$dir/bench" "$dir/model-real"
+step guesses guesses
 step bench-start python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
 card measuring
 
@@ -132,7 +152,7 @@ wait
 card sanitizers
 
 failed=0
-for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench bench-start; do
+for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench guesses bench-start; do
     echo "== $log"
     tail -n 24 "$logs/$log.log" 2>/dev/null
 done

@@ -140,6 +140,8 @@ files_come_before_the_device(void)
     CHECK(engine == NULL);
     CHECK(says(model_engine.open(&engine, "/nonexistent", {0, 16, 0}), "a context of 0"));
     CHECK(says(model_engine.open(&engine, "/nonexistent", {MAX_CONTEXT + 1, 16, 0}), "1 to"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 8, 0}), "-w 8: the GPU engine has"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 12, 0}), "/nonexistent/model.safetensors"));
     model_engine.close(NULL);
 }
 
@@ -197,8 +199,9 @@ everything(int *missing)
         !(error = model_engine.prefill(engine, tokens, 300, 10)) &&
         !(error = model_engine.decode(engine, tokens, 2, 310, 1, best)) &&
         !(error = model_engine.decode(engine, tokens, 1, 310, 100, best)) &&
-        !(error = model_engine.decode(engine, tokens, 1, 310, 0, best)))
-        error = model_engine.bandwidth(engine, &rate);
+        !(error = model_engine.decode(engine, tokens, 1, 310, 0, best)) &&
+        !(error = model_engine.bandwidth(engine, &rate)))
+        error = model_engine.profile(engine, 310);
     *missing = ((Model *)engine)->cublas_state == CUBLAS_MISSING;
     model_engine.close(engine);
     return error;

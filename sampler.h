@@ -203,11 +203,13 @@ sampler_keep(const Sampler *s, Candidate *c, int n, double *before, double *sum)
     *sum = 0;
     while (s->temperature > 0 && done < n) {
         int group = n - done < SAMPLER_GROUP ? n - done : (int)SAMPLER_GROUP;
+        double four[4] = {0}; /* sums that need not wait for each other */
 
         before[done / SAMPLER_GROUP] = total;
         sampler_weigh(c + done, group, best, s->temperature, weight);
         for (int i = 0; i < group; i++)
-            total += c[done + i].logit = weight[i];
+            four[i % 4] += c[done + i].logit = weight[i];
+        total += (four[0] + four[1]) + (four[2] + four[3]);
         done += group;
         if (done == look && done < n) {
             /* The last bit of a weight may err, and so may the sum of many terms. */

@@ -6,7 +6,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include "chat.h" /* first: it chooses the system's features */
+#include "chat.h"
 
 #define BENCH_SECONDS 0.5   /* a measurement goes on for this long, if one run is shorter */
 #define BENCH_PATIENCE 30.0 /* and a prompt that would take longer than this is left out */
@@ -21,18 +21,12 @@ typedef struct {
     Sampler sampler;
 } Bench;
 
-/* Prefills positions from..to-1, in the chunks that a chat uses. */
+/* Prefills positions from..to-1. */
 static inline const char *
 bench_prefill(Bench *b, int from, int to)
 {
-    const char *error = NULL;
-
-    for (int pos = from; !error && pos < to; pos += PREFILL_CHUNK) {
-        int n = to - pos < PREFILL_CHUNK ? to - pos : PREFILL_CHUNK;
-        error = b->engine->prefill(b->model, b->tokens + pos, n, pos);
-    }
     b->filled = to;
-    return error;
+    return b->engine->prefill(b->model, b->tokens + from, to - from, from);
 }
 
 /* Decodes tokens at position `depth`, each the one sampled before: seconds a token, and how many of those
@@ -121,7 +115,7 @@ bench_tables(Bench *b, int context)
     for (int i = 0; i < 4; i++) {
         int depth = depths[i];
         double wait = (depth - b->filled) * b->prefill;
-        if (depth >= context || (i > 0 && depth == b->filled))
+        if (depth >= context || (i > 0 && depth == b->filled)) /* the last may be one of the others */
             continue;
         if (wait > BENCH_PATIENCE) {
             printf("%6d left out: the prompt before it would take about %.0f s\n", depth, wait);
@@ -132,7 +126,7 @@ bench_tables(Bench *b, int context)
             return error;
         if (depth == 0)
             host = between;
-        if (depth <= 1024)
+        if (depth <= 1024) /* the deepest of those whose prompt takes little time */
             profiled = depth;
         printf("%6d %12.1f %11.3f %17.1f %%\n", depth, 1 / seconds, 1e3 * seconds,
                100 * b->engine->bytes(b->model, depth) / bandwidth / seconds);

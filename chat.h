@@ -17,9 +17,14 @@
 #ifndef CHAT_H
 #define CHAT_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* clock_gettime with -std=c11 */
-#endif
+#include "config.h"
+#include "draft.h"
+#include "engine.h"
+#include "fail.h"
+#include "numbers.h"
+#include "screen.h"
+#include "text.h"
+#include "tokenizer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,15 +34,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "config.h"
-#include "draft.h"
-#include "engine.h"
-#include "fail.h"
-#include "numbers.h"
-#include "screen.h"
-#include "text.h"
-#include "tokenizer.h"
 
 typedef struct {
     Text user;

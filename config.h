@@ -8,6 +8,11 @@
 
 #define VERSION "1.1"
 
+/* POSIX, beside C11. A file includes ours before the system's, so that those see it. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE
+#endif
+
 #ifdef __FAST_MATH__
 #error "-ffast-math computes something else: infinity, NaN and the order of sums matter here"
 #endif

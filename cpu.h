@@ -2,7 +2,7 @@
  *
  * Weights and KV cache are bf16 (or, with -w 8, the weights int8 with scales), everything else is fp32. A
  * token's embedding is the start of its residual stream x; every layer adds to it what attention and then the
- * MLP make of it, and the logits are the inner products of the normalised x with the rows of the embedding. A
+ * MLP make of it, and the logits are the inner products of the normalized x with the rows of the embedding. A
  * matrix (rows, columns) is row-major and maps columns to rows, as in PyTorch.
  *
  * A pass reads all weights once, for one token or for a block of them, so decoding is as fast as memory is.
@@ -12,7 +12,10 @@
 #ifndef CPU_H
 #define CPU_H
 
-#include "safetensors.h" /* first: it chooses the system's features */
+#include "dot.h"
+#include "engine.h"
+#include "numbers.h"
+#include "safetensors.h"
 
 #include <assert.h>
 #include <math.h>
@@ -23,16 +26,11 @@
 #define CPU_OMP(directive)
 #endif
 
-#include "dot.h"
-#include "engine.h"
-#include "numbers.h"
-
 enum {
     CPU_BLOCK = 32, /* tokens of a pass, at most: many enough to share a read of the weights */
     CPU_SPAN = 512, /* positions that a thread takes at a time: their keys and values fit the second cache */
     CPU_TILE = 64,  /* of these, whose scores exist at the same time */
-    CPU_BAND =
-        32768, /* weights of a matrix that a thread takes at a time, about: they fit the second cache */
+    CPU_BAND = 32768, /* weights of a matrix that a thread takes at a time, about: they fit that cache */
     CPU_AHEAD = 4096, /* weights or cached numbers that are asked for in advance, at least */
     CPU_WIDEST = (int)Q_DIM > (int)INTERMEDIATE ? (int)Q_DIM : (int)INTERMEDIATE /* columns of a matrix */
 };
@@ -49,7 +47,7 @@ typedef struct {
 /* What a span of positions gives to the two query heads of a key/value head: softmax and sum are relative to
  * the greatest score. */
 typedef struct {
-    float acc[2 * HEAD_DIM]; /* (2, head_dim): sum of exp(score - greatest) * v, split in two */
+    float acc[2 * HEAD_DIM]; /* (2, HEAD_DIM): sum of exp(score - greatest) * v, split in two */
     float sum[2], greatest[2];
 } CpuPart;
 
@@ -68,7 +66,7 @@ typedef struct {
     uint16_t *k_cache, *v_cache; /* (LAYERS, KV_HEADS, context, HEAD_DIM) bf16 */
 
     float *x;         /* (CPU_BLOCK, HIDDEN): the residual stream */
-    float *h;         /* (CPU_BLOCK, HIDDEN): x normalised, and what is to be added to x */
+    float *h;         /* (CPU_BLOCK, HIDDEN): x normalized, and what is to be added to x */
     float *q;         /* (CPU_BLOCK, HEADS, HEAD_DIM) */
     float *k, *v;     /* (CPU_BLOCK, KV_HEADS, HEAD_DIM) */
     float *attention; /* (CPU_BLOCK, HEADS, HEAD_DIM) */
@@ -89,7 +87,7 @@ static inline void cpu_norm(Cpu *m, CpuTensor weight, int n);
 static inline void cpu_add(Cpu *m, int n);
 /* out (n, rows) = x (n, columns) times the transpose of w (rows, columns). */
 static inline void cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int columns, int n);
-/* Normalises and turns the heads of q and k, which begin at position pos, and puts k and v into the cache. */
+/* Normalizes and turns the heads of q and k, which begin at position pos, and puts k and v into the cache. */
 static inline void cpu_norm_rope_store(Cpu *m, int layer, int n, int pos);
 /* attention = softmax(q . k / sqrt(HEAD_DIM)) . v: each of n tokens looks at the positions up to its own. */
 static inline void cpu_attention(Cpu *m, int layer, int n, int pos);
@@ -198,12 +196,10 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
         const int8_t *const four[4] = {q, q + next, q + 2 * next, q + 3 * next};
         const uint16_t *const scales[4] = {scale, scale + next / DOT_GROUP, scale + 2 * next / DOT_GROUP,
                                            scale + 3 * next / DOT_GROUP};
-
         m->units->dot8(out + r, rows, x, n, four, scales, columns, ahead);
     } else {
         const uint16_t *bf16 = (const uint16_t *)w.weights + first;
         const uint16_t *const four[4] = {bf16, bf16 + next, bf16 + 2 * next, bf16 + 3 * next};
-
         m->units->dot16(out + r, rows, x, n, four, columns, ahead);
     }
 }
@@ -237,7 +233,6 @@ cpu_rope(const Cpu *m, float *head, int pos)
 
     for (int i = 0; i < HEAD_DIM / 2; i++) {
         float a = head[i], b = head[i + HEAD_DIM / 2];
-
         head[i] = a * cosine[i] - b * sine[i];
         head[i + HEAD_DIM / 2] = b * cosine[i] + a * sine[i];
     }
@@ -259,7 +254,6 @@ cpu_norm_rope_store(Cpu *m, int layer, int n, int pos)
     for (int t = 0; t < n; t++) {
         for (int head = 0; head < HEADS; head++) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
-
             cpu_rmsnorm(q, q, q_norm, HEAD_DIM);
             cpu_rope(m, q, pos + t);
         }
@@ -267,7 +261,6 @@ cpu_norm_rope_store(Cpu *m, int layer, int n, int pos)
             float *k = m->k + (size_t)t * KV_DIM + head * HEAD_DIM;
             const float *v = m->v + (size_t)t * KV_DIM + head * HEAD_DIM;
             size_t at = cpu_cache_at(m, layer, head) + (size_t)(pos + t) * HEAD_DIM;
-
             cpu_rmsnorm(k, k, k_norm, HEAD_DIM);
             cpu_rope(m, k, pos + t);
             for (int i = 0; i < HEAD_DIM; i++) {
@@ -304,14 +297,12 @@ cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const
     }
     for (int start = first; start < n; start += CPU_TILE) {
         int count = n - start < CPU_TILE ? n - start : CPU_TILE;
-
         for (int i = 0; i < count; i += 4) {
             cpu_four_positions(rows, k, start + i, n);
             m->units->dot16(&score[0][i], CPU_TILE, x, 2, rows, HEAD_DIM, CPU_AHEAD);
         }
         for (int g = 0; g < 2; g++) {
             float before = part->greatest[g], greatest = before, sum = 0, rescale;
-
             for (int i = 0; i < count; i++) {
                 score[g][i] *= 1 / sqrtf(HEAD_DIM);
                 if (score[g][i] > greatest)
@@ -343,13 +334,11 @@ cpu_merge(const Cpu *m, float *out, const CpuPart *parts, int n)
 
     for (int g = 0; g < 2; g++) {
         float greatest = parts[0].greatest[g], sum = 0;
-
         for (int i = 1; i < n; i++)
             if (parts[i].greatest[g] > greatest)
                 greatest = parts[i].greatest[g];
         for (int i = 0; i < n; i++) {
             float scale = expf(parts[i].greatest[g] - greatest);
-
             sum += parts[i].sum[g] * scale;
             for (int j = g * HEAD_DIM; j < (g + 1) * HEAD_DIM; j++)
                 acc[j] += parts[i].acc[j] * scale;
@@ -372,7 +361,6 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
         int kv_head = i / n / spans, span = i / n % spans, t = i % n, first = span * CPU_SPAN;
         int end = pos + t + 1 < first + CPU_SPAN ? pos + t + 1 : first + CPU_SPAN;
         size_t at = cpu_cache_at(m, layer, kv_head);
-
         if (first < end)
             cpu_attend(m, &m->parts[((size_t)t * KV_HEADS + kv_head) * spans + span],
                        m->q + (size_t)t * Q_DIM + kv_head * 2 * HEAD_DIM, m->k_cache + at, m->v_cache + at,
@@ -394,8 +382,7 @@ cpu_swiglu(Cpu *m, int n)
 
 /* ---- threads ---- */
 
-/* The number at the start of a control group's file, and the one behind it if asked for; -1: there is none.
- */
+/* The number at the start of a control group's file, and the one behind it if asked for; -1: none there. */
 static inline double
 cpu_group_number(const char *root, const char *group, const char *name, double *second)
 {
@@ -428,7 +415,6 @@ cpu_quota(const char *root)
     while (fgets(line, sizeof line, file)) { /* 0::/name, or 4:cpu,cpuacct:/name */
         char *controllers = strchr(line, ':'), *name = controllers ? strchr(controllers + 1, ':') : NULL;
         const char *version1 = "/cpu";
-
         if (!name)
             continue;
         *name++ = '\0';
@@ -438,7 +424,6 @@ cpu_quota(const char *root)
             continue;
         for (char *end = name + strcspn(name, "\n"); end; end = strrchr(name, '/')) {
             double quota, period = -1;
-
             *end = '\0';
             snprintf(group, sizeof group, "%s%s", version1, name);
             if (*version1) {
@@ -485,6 +470,19 @@ cpu_probe(void)
     return NULL;
 }
 
+/* Gives back what grows with the context. */
+static inline void
+cpu_free_context(Cpu *m)
+{
+    free(m->k_cache);
+    free(m->v_cache);
+    free(m->cosine);
+    free(m->parts);
+    m->k_cache = m->v_cache = NULL;
+    m->cosine = NULL;
+    m->parts = NULL;
+}
+
 static inline void
 cpu_close(void *engine)
 {
@@ -493,10 +491,7 @@ cpu_close(void *engine)
     if (!m)
         return;
     free(m->made);
-    free(m->cosine);
-    free(m->k_cache);
-    free(m->v_cache);
-    free(m->parts);
+    cpu_free_context(m);
     free(m->x);
     safetensors_close(&m->file);
     free(m);
@@ -537,13 +532,11 @@ cpu_place(Cpu *m)
 
     for (int fill = 0; fill < 2; fill++) { /* first it only counts */
         char *at = (char *)m->made;
-
         for (int i = 0; i < CPU_TENSORS; i++) {
             const Tensor *tensor = cpu_tensor(m, i, &place, &columns);
             int round = m->bits == 8 && columns > 0;
             size_t bytes = tensor->count * (round ? sizeof(int8_t) : sizeof(uint16_t));
             size_t scales = round ? tensor->count / DOT_GROUP * sizeof(uint16_t) : 0;
-
             if (tensor->dtype == DTYPE_BF16 && !round) {
                 place->weights = tensor->data;
             } else if (fill) {
@@ -557,8 +550,7 @@ cpu_place(Cpu *m)
                 m->bytes += bytes + scales;
         }
         if (made > 0 && !m->made && !(m->made = cpu_allocate(made, 1)))
-            return fail("not enough memory for the weights in %d bits: %.0f MB", m->bits,
-                        1e-6 * (double)made);
+            return fail("out of memory for the weights in %d bits: %.0f MB", m->bits, 1e-6 * (double)made);
     }
     return NULL;
 }
@@ -573,7 +565,6 @@ cpu_round(const CpuTensor *place, const Tensor *tensor, int columns)
     for (int r = 0; r < rows; r++) {
         uint16_t row[CPU_WIDEST];
         size_t at = (size_t)r * columns;
-
         safetensors_bf16(tensor, at, columns, row);
         dot_quantize((int8_t *)place->weights + at, (uint16_t *)place->scale + at / DOT_GROUP, row, columns);
     }
@@ -593,7 +584,6 @@ cpu_load(Cpu *m)
         all += cpu_tensor(m, i, &place, &columns)->count;
     for (int i = 0; i < CPU_TENSORS; i++) {
         const Tensor *tensor = cpu_tensor(m, i, &place, &columns);
-
         if (progress && percent != done * 100 / all)
             fprintf(stderr, "\rweights: %zu %%", percent = done * 100 / all);
         if (place->scale)
@@ -625,13 +615,7 @@ cpu_allocate_context(Cpu *m, int context, size_t *bytes)
     m->parts = (CpuPart *)cpu_allocate(parts, sizeof(CpuPart));
     if (m->k_cache && m->v_cache && m->cosine && m->parts)
         return 1;
-    free(m->k_cache);
-    free(m->v_cache);
-    free(m->cosine);
-    free(m->parts);
-    m->k_cache = m->v_cache = NULL;
-    m->cosine = NULL;
-    m->parts = NULL;
+    cpu_free_context(m);
     return 0;
 }
 
@@ -645,21 +629,14 @@ cpu_too_little(Cpu *m, size_t bytes)
     for (int step = MAX_CONTEXT / 2; step > 0; step /= 2)
         if (fits + step < m->context && cpu_allocate_context(m, fits + step, &ignored)) {
             fits += step;
-            free(m->k_cache);
-            free(m->v_cache);
-            free(m->cosine);
-            free(m->parts);
-            m->k_cache = m->v_cache = NULL;
-            m->cosine = NULL;
-            m->parts = NULL;
+            cpu_free_context(m);
         }
     fits -= fits > 512 ? fits % 256 : 0;
     if (fits == 0)
-        return fail("not enough memory for any context; %d positions need %.0f MB beside the weights",
-                    m->context, 1e-6 * (double)bytes);
-    return fail(
-        "not enough memory: a context of %d positions needs %.0f MB beside the weights; -c %d would fit",
-        m->context, 1e-6 * (double)bytes, fits);
+        return fail("out of memory for any context; %d positions need %.0f MB beside the weights", m->context,
+                    1e-6 * (double)bytes);
+    return fail("out of memory: a context of %d positions needs %.0f MB beside the weights; -c %d would fit",
+                m->context, 1e-6 * (double)bytes, fits);
 }
 
 /* Tables, KV cache and activations. */
@@ -670,8 +647,7 @@ cpu_prepare(Cpu *m)
     size_t floats = CPU_BLOCK * token + (size_t)MAX_ROWS * VOCAB, bytes;
 
     if (!(m->x = (float *)cpu_allocate(floats, sizeof(float))))
-        return fail("not enough memory for the activations: %.0f MB",
-                    1e-6 * (double)(floats * sizeof(float)));
+        return fail("out of memory for the activations: %.0f MB", 1e-6 * (double)(floats * sizeof(float)));
     if (!cpu_allocate_context(m, m->context, &bytes))
         return cpu_too_little(m, bytes);
     m->h = m->x + CPU_BLOCK * HIDDEN;
@@ -688,7 +664,6 @@ cpu_prepare(Cpu *m)
     for (int pos = 0; pos < m->context; pos++)
         for (int i = 0; i < HEAD_DIM / 2; i++) {
             size_t at = (size_t)pos * (HEAD_DIM / 2) + i;
-
             rope_angle(pos, i, m->cosine + at, m->sine + at);
         }
     return NULL;
@@ -703,7 +678,7 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
 
     *engine = NULL;
     if (!m)
-        return fail("not enough memory: %zu bytes", sizeof *m);
+        return fail("out of memory for the engine");
     cpu_choose_threads();
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
@@ -722,13 +697,12 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
         return error;
     }
     if (options.verbose)
-        fprintf(
-            stderr,
-            "cpu: weights in %d bits%s %.0f MB, KV cache %.0f MB (%d positions), %d threads, vector units: "
-            "%s\n",
-            m->bits, options.bits == 12 ? " (-w 12 means that)" : "", 1e-6 * (double)m->bytes,
-            1e-6 * LAYERS * 2 * KV_DIM * sizeof(uint16_t) * m->context, m->context, cpu_threads(),
-            m->units->name);
+        fprintf(stderr,
+                "cpu: weights in %d bits%s %.0f MB, KV cache %.0f MB (%d positions), %d threads, "
+                "vector units: %s\n",
+                m->bits, options.bits == 12 ? " (-w 12 means that)" : "", 1e-6 * (double)m->bytes,
+                1e-6 * LAYERS * 2 * KV_DIM * sizeof(uint16_t) * m->context, m->context, cpu_threads(),
+                m->units->name);
     *engine = m;
     return NULL;
 }
@@ -788,19 +762,16 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
     const int pieces = 1024, words = 64 << 10; /* of 8 bytes, in a piece */
     size_t bytes = (size_t)pieces * words * sizeof(uint64_t);
     uint64_t *buffer = (uint64_t *)cpu_allocate(bytes, 1), sum = 0;
-    volatile uint64_t kept; /* so that the compiler cannot leave the loop out */
 
     (void)engine;
     *bytes_per_second = 0;
     if (!buffer)
-        return fail("not enough memory to measure its speed: %.0f MB", 1e-6 * (double)bytes);
+        return fail("out of memory to measure its speed: %.0f MB", 1e-6 * (double)bytes);
     for (int pass = 0; pass < 6; pass++) {
         double start = seconds_now(), rate;
-
         CPU_OMP(omp parallel for schedule(dynamic) reduction(+ : sum))
         for (int piece = 0; piece < pieces; piece++) {
             uint64_t *at = buffer + (size_t)piece * words;
-
             if (pass == 0)
                 memset(at, piece, words * sizeof *at);
             for (int i = 0; i < words; i++)
@@ -810,7 +781,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
         if (pass > 0 && rate > *bytes_per_second)
             *bytes_per_second = rate;
     }
-    kept = sum;
+    volatile uint64_t kept = sum; /* so that the compiler cannot leave the loop out */
     (void)kept;
     free(buffer);
     return NULL;

@@ -537,7 +537,6 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
 {
     static const int bytes[4] = {sizeof(Shared<1>), sizeof(Shared<2>), sizeof(Shared<4>), sizeof(Shared<8>)};
     cudaFuncAttributes attributes;
-    cudaError_t e;
     int device, processors, available, resident;
     Word *p = (Word *)workspace;
 
@@ -553,10 +552,10 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     d->maxima = p, p += MAX_ROWS * MAX_GROUPS;
     d->logits = (float *)p;
     d->epoch = 1;
-    if ((e = cudaGetDevice(&device)) || (e = cudaFuncGetAttributes(&attributes, decode_kernel<1>)) ||
-        (e = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device)) ||
-        (e = cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
-        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    TRY(cudaGetDevice(&device));
+    TRY(cudaFuncGetAttributes(&attributes, decode_kernel<1>));
+    TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    TRY(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const int roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as STAGES has it */
     d->threads = CHAIN_THREADS + WARP * (attributes.ptxVersion >= 90 ? FEED_WARPS_90 : FEED_WARPS_80);
     d->blocks = SHARES;
@@ -569,9 +568,8 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
         if (needed > available)
             return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
                         available, needed);
-        if ((e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, needed)) ||
-            (e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, d->threads, needed)))
-            return fail("preparing to decode: %s", cudaGetErrorString(e));
+        TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, needed));
+        TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, d->threads, needed));
         if (d->blocks > processors * resident)
             d->blocks = processors * resident;
     }
@@ -587,10 +585,9 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     d->pace = d->blocks > 100 ? many : few;
     if (!roomy) /* three stages */
         d->pace.qkv = d->pace.o = d->pace.mlp = d->pace.down = STAGES_80 - 1;
-    if ((e = cudaHostAlloc((void **)&d->result, MAX_ROWS * sizeof *d->result, cudaHostAllocMapped)) ||
-        (e = cudaMemset(workspace, 0, decode_workspace_bytes())) ||
-        (e = cudaDeviceSynchronize())) /* the caller's stream may not wait for the default one */
-        return fail("preparing to decode: %s", cudaGetErrorString(e));
+    TRY(cudaHostAlloc((void **)&d->result, MAX_ROWS * sizeof *d->result, cudaHostAllocMapped));
+    TRY(cudaMemset(workspace, 0, decode_workspace_bytes()));
+    TRY(cudaDeviceSynchronize()); /* the caller's stream may not wait for the default one */
     return NULL;
 }
 
@@ -636,7 +633,6 @@ decode_launch(Decode *d, const int *tokens, int n, int pos, int k, cudaStream_t 
     int which;
     const void *kernel = decode_kernel_for(n, &which);
     void *args[] = {d, &pass};
-    cudaError_t e = cudaSuccess;
 
     memcpy(pass.token, tokens, n * sizeof *tokens);
     pass.n = n, pass.pos = pos, pass.k = k;
@@ -648,16 +644,13 @@ decode_launch(Decode *d, const int *tokens, int n, int pos, int k, cudaStream_t 
         pass.sets *= 2;
     pass.in_set = (n + pass.sets - 1) / pass.sets;
     if (d->epoch > UINT32_MAX - 2 * (LAYERS + 1)) { /* or an old word could pass for a new one */
-        e = cudaMemsetAsync(d->qkv, 0, decode_words() * sizeof(Word), stream);
+        TRY(cudaMemsetAsync(d->qkv, 0, decode_words() * sizeof(Word), stream));
         d->epoch = 1;
     }
     d->epoch += LAYERS + 1;
-    if (!e)
-        e = cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(d->threads), args,
-                                        d->shared_bytes[which], stream);
-    return e ? fail("starting the decode kernel (%d blocks, %d bytes of shared memory): %s", d->blocks,
-                    d->shared_bytes[which], cudaGetErrorString(e))
-             : NULL;
+    TRY(cudaLaunchCooperativeKernel(kernel, dim3(d->blocks), dim3(d->threads), args, d->shared_bytes[which],
+                                    stream));
+    return NULL;
 }
 
 #endif

@@ -16,7 +16,7 @@
 #ifndef DOT_H
 #define DOT_H
 
-#include "numbers.h" /* first: it chooses the system's features */
+#include "numbers.h"
 
 #include <stddef.h>
 
@@ -64,7 +64,7 @@ typedef struct {
 #define DOT_ONE(i, value, n, ...) \
     {                             \
         const int i = value;      \
-        if (i < (n)) {            \
+        if (value < (n)) {        \
             __VA_ARGS__           \
         }                         \
     }
@@ -154,18 +154,15 @@ dot_quantize(int8_t *q, uint16_t *scale, const uint16_t *weights, size_t n)
 {
     for (size_t i = 0; i < n; i += DOT_GROUP, scale++) {
         float greatest = 0, step;
-
         for (size_t j = i; j < i + DOT_GROUP; j++)
-            if (fabsf(bf16_widen(weights[j])) > greatest)
-                greatest =
-                    fabsf(bf16_widen(weights[j])); /* NaN, once it is one, only if the next is greater */
+            if (fabsf(bf16_widen(weights[j])) > greatest) /* a NaN is not */
+                greatest = fabsf(bf16_widen(weights[j]));
         *scale = bf16_round(greatest / 127);
         if (bf16_widen(*scale) * 127 < greatest)
             ++*scale;
         step = bf16_widen(*scale);
         for (size_t j = i; j < i + DOT_GROUP; j++) {
             float rounded = step > 0 ? rintf(bf16_widen(weights[j]) / step) : 0;
-
             q[j] = (int8_t)(fabsf(rounded) <= 127 ? rounded : 0);
             if (!(fabsf(bf16_widen(weights[j])) < INFINITY))
                 *scale = 0x7fc0;
@@ -182,6 +179,7 @@ typedef uint32_t DOT(Words) __attribute__((vector_size(4 * DOT_LANES)));
 typedef float DOT(FloatsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(4), may_alias));
 typedef uint32_t DOT(WordsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(1), may_alias));
 
+#define DOT_TOKENS (DOT_LANES == 16 ? 6 : 3)
 #define FLOATS_AT(x) (*(const DOT(FloatsAt) *)(x))
 #define WORDS_AT(w) (*(const DOT(WordsAt) *)(w))
 
@@ -217,7 +215,6 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
             DOT_EACH(r, 4, {
                 DOT(Words) words = WORDS_AT(w[r] + i);
                 DOT(Floats) weight = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
-
                 DOT_EACH(t, n, acc[r][t] += weight * at[t];);
             });
         });
@@ -244,13 +241,11 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
                 DOT_EACH(r, 4, {
                     DOT(Words) words = WORDS_AT(q[r] + i) << ((24 - 8 * place) & 31) & 0xff000000u;
                     DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
-
                     DOT_EACH(t, n, part[r][t] += weight * at[t];);
                 });
             });
         DOT_EACH(r, 4, {
             float step = bf16_widen(scale[r][group / DOT_GROUP]) * 0x1p-24f;
-
             DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
         });
     }
@@ -261,40 +256,14 @@ DOT_TARGET static inline void
 DOT(dot16)(float *out, size_t stride, const float *x, int n, const uint16_t *const w[4], int columns,
            int ahead)
 {
-    if (n == 1)
-        DOT(dot16_of)(out, stride, x, 1, w, columns, ahead);
-    if (n == 2)
-        DOT(dot16_of)(out, stride, x, 2, w, columns, ahead);
-    if (n == 3)
-        DOT(dot16_of)(out, stride, x, 3, w, columns, ahead);
-#if DOT_LANES == 16
-    if (n == 4)
-        DOT(dot16_of)(out, stride, x, 4, w, columns, ahead);
-    if (n == 5)
-        DOT(dot16_of)(out, stride, x, 5, w, columns, ahead);
-    if (n == 6)
-        DOT(dot16_of)(out, stride, x, 6, w, columns, ahead);
-#endif
+    DOT_EACH(i, DOT_TOKENS, if (n == i + 1) DOT(dot16_of)(out, stride, x, i + 1, w, columns, ahead););
 }
 
 DOT_TARGET static inline void
 DOT(dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
           const uint16_t *const scale[4], int columns, int ahead)
 {
-    if (n == 1)
-        DOT(dot8_of)(out, stride, x, 1, q, scale, columns, ahead);
-    if (n == 2)
-        DOT(dot8_of)(out, stride, x, 2, q, scale, columns, ahead);
-    if (n == 3)
-        DOT(dot8_of)(out, stride, x, 3, q, scale, columns, ahead);
-#if DOT_LANES == 16
-    if (n == 4)
-        DOT(dot8_of)(out, stride, x, 4, q, scale, columns, ahead);
-    if (n == 5)
-        DOT(dot8_of)(out, stride, x, 5, q, scale, columns, ahead);
-    if (n == 6)
-        DOT(dot8_of)(out, stride, x, 6, q, scale, columns, ahead);
-#endif
+    DOT_EACH(i, DOT_TOKENS, if (n == i + 1) DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, ahead););
 }
 
 DOT_TARGET static inline void
@@ -305,11 +274,9 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
             DOT(FloatsAt) *a = (DOT(FloatsAt) *)(acc + i + place * DOT_LANES);
             DOT(FloatsAt) *b = (DOT(FloatsAt) *)(acc + columns + i + place * DOT_LANES);
             DOT(Floats) sum_a = *a, sum_b = *b;
-
             DOT_EACH(r, 4, {
                 DOT(Words) words = WORDS_AT(v[r] + i);
                 DOT(Floats) value = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
-
                 if (place == 0)
                     __builtin_prefetch(v[r] + i + ahead);
                 sum_a += value * p[r];
@@ -320,6 +287,7 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
         }
 }
 
+#undef DOT_TOKENS
 #undef FLOATS_AT
 #undef WORDS_AT
 #undef DOT_LANES

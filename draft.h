@@ -16,10 +16,10 @@
 #ifndef DRAFT_H
 #define DRAFT_H
 
+#include "fail.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "fail.h"
 
 enum {
     DRAFT_TRIES = 64,   /* places that are looked at, and */
@@ -133,8 +133,7 @@ draft_add(Draft *d, int id)
     }
 }
 
-/* Up to `most` tokens that may come next: as many as promise the most tokens for the time. Returns how many.
- */
+/* Up to `most` tokens that may come next, as many as promise the most tokens for the time: how many. */
 static inline int
 draft_guess(const Draft *d, int *guess, int most)
 {
@@ -143,8 +142,8 @@ draft_guess(const Draft *d, int *guess, int most)
 
     for (int i = 0; i < most && d->length > 0; i++) {
         int length = d->length + i < DRAFT_LONGEST ? d->length + i : DRAFT_LONGEST, at = d->from + i;
-        guess[i] =
-            at < d->n ? d->id[at] : guess[at - d->n]; /* "ha ha ha": what follows is the guess itself */
+        /* "ha ha ha": what follows is the guess itself */
+        guess[i] = at < d->n ? d->id[at] : guess[at - d->n];
         chance *= d->right[length];
         tokens += chance;
         if (tokens / (1 + (i + 1) * d->row) > best) {

@@ -13,9 +13,10 @@
 #ifndef EDITOR_H
 #define EDITOR_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* signals, winsize with -std=c11 */
-#endif
+#include "config.h"
+#include "fail.h"
+#include "screen.h"
+#include "text.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,11 +30,6 @@
 #include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
-
-#include "config.h"
-#include "fail.h"
-#include "screen.h"
-#include "text.h"
 
 #ifndef __cplusplus
 int wcwidth(wchar_t wide); /* glibc's headers keep it from _DEFAULT_SOURCE */
@@ -257,8 +253,7 @@ editor_key(Editor *e)
 
 /* ---- the line ---- */
 
-/* How the character at byte i of the line is shown: *shown of *n bytes on *width columns. Returns its length.
- */
+/* How the character at byte i of the line is shown: *shown of *n bytes on *width columns; its length. */
 static inline size_t
 editor_glyph(const Editor *e, size_t i, const char **shown, int *n, int *width)
 {
@@ -546,8 +541,8 @@ editor_measure(Editor *e)
         e->columns = 2 * EDITOR_PROMPT;
 }
 
-/* Lets a line be typed: e->line. Returns '\r', or why there is none: 'C' & CTRL on a line that is empty, 'D'
- * & CTRL likewise. */
+/* Lets a line be typed: e->line. Returns the key that ended it: Enter, as '\r' or '\n'; 'C' & CTRL, on an
+ * empty line or in a block; 'D' & CTRL on an empty line; KEY_END_OF_INPUT. */
 static inline int
 editor_line(Editor *e, const char *prompt)
 {
@@ -588,14 +583,12 @@ editor_line(Editor *e, const char *prompt)
             e->recalled = e->n;
             e->top = -1;
             break;
-        case 'D' & CTRL:
-            if (e->line.n == 0)
-                goto done;
-            editor_erase(e, e->cursor, editor_after(e, e->cursor));
-            break;
         case KEY_END_OF_INPUT:
             goto done;
+        case 'D' & CTRL:
         case KEY_DELETE:
+            if (key != KEY_DELETE && e->line.n == 0)
+                goto done;
             editor_erase(e, e->cursor, editor_after(e, e->cursor));
             break;
         case 'H' & CTRL:

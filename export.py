@@ -168,9 +168,7 @@ def unicode_tables():
         mapping = unicodedata.decomposition(chr(p))
         if not mapping or mapping[0] == "<" or 0xAC00 <= p <= 0xD7A3:
             continue  # none, or one for compatibility only, or Hangul, which is arithmetic
-        full = [
-            ord(c) for c in unicodedata.normalize("NFD", chr(p))
-        ]  # at most 4, which a newer Unicode keeps
+        full = [ord(c) for c in unicodedata.normalize("NFD", chr(p))]  # at most 4, in a newer Unicode too
         decomposed.append([p, *full, *[0] * (4 - len(full))])
         pair = [int(code, 16) for code in mapping.split()]
         if len(pair) == 2 and unicodedata.normalize("NFC", chr(p)) == chr(p):  # not excluded from composition
@@ -232,9 +230,7 @@ def added_tokens(tokenizer, config):
             require_one_of(token.get(flag), [False], f"{name}: {flag}")
         added[token["id"]] = token["content"]
     for content in CONTROL:
-        require(
-            content in added.values(), f"tokenizer.json: no added token {content}: not a Qwen3 chat model's"
-        )
+        require(content in added.values(), f"tokenizer.json: no added token {content}: not a Qwen3 chat model's")
     # transformers would add what is only here.
     decoder = config.get("added_tokens_decoder") or {}
     require(isinstance(decoder, dict), "tokenizer_config.json: added_tokens_decoder is no object")
@@ -360,9 +356,7 @@ def templates(source, config):
     for name, messages in (("user", [user]), ("system", [system, user])):
         for suffix, thinking in (("", False), ("_thinking", True)):
             text = render(messages, thinking)
-            require(
-                text.count("%s") == len(messages), "the chat template does not give back texts as they are"
-            )
+            require(text.count("%s") == len(messages), "the chat template does not give back texts as they are")
             files[f"template_{name}{suffix}.txt"] = text
     for thinking in (False, True):
         check_conversation(render, files, thinking, None)
@@ -436,9 +430,7 @@ def check_config(config, header):
     )
 
     places = [(name, config) for name in CONSTANTS if name != "rope_theta"]
-    places += [("rope_theta", place) for place in (config, rope) if "rope_theta" in place] or [
-        ("rope_theta", config)
-    ]
+    places += [("rope_theta", p) for p in (config, rope) if "rope_theta" in p] or [("rope_theta", config)]
     values = []
     for name, place in places:
         value = place.get(name)
@@ -473,9 +465,7 @@ def read_text(path):
 
 def read_json(path):
     text = read_text(path)
-    require(
-        not text.startswith("version https://git-lfs"), f"{path}: only a Git LFS pointer: run git lfs pull"
-    )
+    require(not text.startswith("version https://git-lfs"), f"{path}: only a Git LFS pointer: run git lfs pull")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -492,20 +482,14 @@ def read_model(directory):
 
     require(os.path.isdir(directory), f"{directory}: no such directory")
     config = read_json(path("config.json"))
-    name = check_config(
-        config, read_text(os.path.join(os.path.dirname(os.path.abspath(__file__)), "config.h"))
-    )
+    name = check_config(config, read_text(os.path.join(os.path.dirname(os.path.abspath(__file__)), "config.h")))
     has_template = os.path.exists(path("chat_template.jinja"))
     optional = has_template and not os.path.exists(path("tokenizer_config.json"))
     tokenizer_config = {} if optional else read_json(path("tokenizer_config.json"))
     source = read_text(path("chat_template.jinja")) if has_template else tokenizer_config.get("chat_template")
     if isinstance(source, list):  # several, each with a name
-        source = next(
-            (t.get("template") for t in source if isinstance(t, dict) and t.get("name") == "default"), None
-        )
-    require(
-        isinstance(source, str), f"{directory}: no chat_template.jinja, none in tokenizer_config.json either"
-    )
+        source = next((t.get("template") for t in source if isinstance(t, dict) and t.get("name") == "default"), None)
+    require(isinstance(source, str), f"{directory}: no chat_template.jinja, none in tokenizer_config.json either")
 
     signal.signal(signal.SIGALRM, out_of_time)
     signal.alarm(MOST_SECONDS)
@@ -563,12 +547,9 @@ def make(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        prog="export.py", description="Makes what qwen600 reads beside the weights."
-    )
-    parser.add_argument(
-        "model_dir", metavar="MODEL_DIR", help="with tokenizer.json, tokenizer_config.json, config.json"
-    )
+    parser = argparse.ArgumentParser(prog="export.py", description="Makes what qwen600 reads beside the weights.")
+    files = "tokenizer.json, tokenizer_config.json, config.json"
+    parser.add_argument("model_dir", metavar="MODEL_DIR", help=f"with {files}")
     parser.add_argument("-o", metavar="DIR", help="where to write, default MODEL_DIR")
     arguments = parser.parse_args()
     status = 1

@@ -6,6 +6,8 @@
 #ifndef FAIL_H
 #define FAIL_H
 
+#include "config.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 

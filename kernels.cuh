@@ -644,17 +644,6 @@ number_ids(int *id, cudaStream_t stream)
     return gpu_launched("number_ids");
 }
 
-KERNEL(SORT_THREADS)
-pair_kernel(Candidate *candidates /* (k) */, const int *id /* (k) */, const float *logit /* (k) */, int k)
-{
-    int i = blockIdx.x * SORT_THREADS + threadIdx.x;
-
-    if (i < k) {
-        candidates[i].id = id[i];
-        candidates[i].logit = logit[i];
-    }
-}
-
 /* What a sort of the logits needs beside them. */
 typedef struct {
     int *id;             /* (VOCAB): 0, 1, 2, ... */
@@ -674,18 +663,19 @@ sort_size(Sort *s)
     return NULL;
 }
 
-/* candidates (k), which may be pinned memory of the host: the k best logits, best first. The sort keeps the
- * order of equal logits, and the ids go in ascending: the lower id first. */
+/* id, logit (k), pinned memory of the host: the k best logits, best first. The sort keeps the order of equal
+ * logits, and the ids go in ascending: the lower id first. The copy engine takes them there: a kernel that
+ * stores into the host's memory sends a small packet for every few of them. */
 static inline const char *
-sort_best(const Sort *s, const float *logits /* (VOCAB) */, int k, Candidate *candidates, cudaStream_t stream)
+sort_best(const Sort *s, const float *logits /* (VOCAB) */, int k, int *id, float *logit, cudaStream_t stream)
 {
     size_t bytes = s->scratch_bytes;
 
     TRY(cub::DeviceRadixSort::SortPairsDescending(s->scratch, bytes, logits, s->sorted_logit, s->id,
                                                   s->sorted_id, (int)VOCAB, 0, 32, stream));
-    pair_kernel<<<ceil_div(k, SORT_THREADS), SORT_THREADS, 0, stream>>>(candidates, s->sorted_id,
-                                                                        s->sorted_logit, k);
-    return gpu_launched("sort_best");
+    TRY(cudaMemcpyAsync(id, s->sorted_id, k * sizeof *id, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaMemcpyAsync(logit, s->sorted_logit, k * sizeof *logit, cudaMemcpyDeviceToHost, stream));
+    return NULL;
 }
 
 /* ---- the card's read bandwidth ---- */

@@ -2,9 +2,14 @@
  * engines, without it only the CPU's.
  *
  * What can fail fails in this order: arguments, files, device. */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* sigaction, isatty with -std=c11 */
-#endif
+#include "bench.h"
+#include "chat.h"
+#include "cpu.h"
+#include "editor.h"
+#include "safetensors.h"
+#include "screen.h"
+#include "terminal.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,15 +25,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "bench.h"
-#include "chat.h"
-#include "cpu.h"
-#include "editor.h"
-#include "safetensors.h"
-#include "screen.h"
-#include "terminal.h"
-#include "text.h"
 
 #ifdef __CUDACC__
 #include "model.cuh"

@@ -604,9 +604,15 @@ model_prefill(void *engine, const int *tokens, int n, int pos)
 static inline const char *
 model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 {
-    TRY(sort_best(&m->sort, logits, k, (Candidate *)m->pinned, m->stream));
+    int *id = (int *)m->pinned;
+    float *logit = (float *)(id + VOCAB);
+
+    TRY(sort_best(&m->sort, logits, k, id, logit, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
-    memcpy(candidates, m->pinned, k * sizeof *candidates);
+    for (int i = 0; i < k; i++) {
+        candidates[i].id = id[i];
+        candidates[i].logit = logit[i];
+    }
     return NULL;
 }
 

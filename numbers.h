@@ -2,16 +2,12 @@
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* clock_gettime with -std=c11 */
-#endif
+#include "config.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <time.h>
-
-#include "config.h"
 
 /* Seconds since some moment, on a clock that nobody sets. */
 static inline double

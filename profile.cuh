@@ -6,43 +6,44 @@
 
 /* Milliseconds of a token at position pos: with the launches queued (kernels about 3 us apart), with the host
  * waiting for each, and of the kernel that reads the clock, whose readings go to stamps as Decode has them.
+ * event and *device (the readings on the card), where not NULL, are the caller's to free.
  */
 static inline const char *
-profile_clock(Decode *d, int pos, int rows, cudaStream_t stream, cudaEvent_t begin, cudaEvent_t end,
+profile_clock(Decode *d, int pos, int rows, cudaStream_t stream, cudaEvent_t event[2], long long **device,
               long long *stamps, float *queued, float *waited, float *stamped)
 {
     enum { TIMES = 20 };
+    const size_t bytes = (size_t)d->blocks * (LAYERS + 1) * STAMPS * sizeof *stamps;
     const int tokens[MAX_ROWS] = {};
-    long long *device_stamps = d->stamps;
-    const char *error = NULL;
-    cudaError_t e = cudaSuccess;
 
-    d->stamps = NULL;
-    for (int wait = 0; wait < 2 && !error && !e; wait++) {
-        error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K,
-                              stream); /* keeps the card busy until the others queue */
-        e = cudaEventRecord(begin, stream);
-        for (int i = 0; i < TIMES && !error && !e; i++) {
-            error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream);
+    TRY(cudaEventCreate(&event[0]));
+    TRY(cudaEventCreate(&event[1]));
+    TRY(cudaMalloc((void **)device, bytes));
+    for (int wait = 0; wait < 2; wait++) {
+        float *ms = wait ? waited : queued;
+
+        /* keeps the card busy until the others queue */
+        TRY(decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream));
+        TRY(cudaEventRecord(event[0], stream));
+        for (int i = 0; i < TIMES; i++) {
+            TRY(decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream));
             if (wait)
-                e = cudaStreamSynchronize(stream);
+                TRY(cudaStreamSynchronize(stream));
         }
-        if (!error && !e && !(e = cudaEventRecord(end, stream)) && !(e = cudaEventSynchronize(end)))
-            e = cudaEventElapsedTime(wait ? waited : queued, begin, end);
+        TRY(cudaEventRecord(event[1], stream));
+        TRY(cudaEventSynchronize(event[1]));
+        TRY(cudaEventElapsedTime(ms, event[0], event[1]));
+        *ms /= TIMES;
     }
-    *queued /= TIMES;
-    *waited /= TIMES;
-
-    d->stamps = device_stamps;
-    for (int i = 0; i < 2 && !error && !e; i++) { /* the first loads the kernel */
-        error = decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream);
-        e = cudaEventRecord(i == 0 ? begin : end, stream);
+    d->stamps = *device;
+    for (int i = 0; i < 2; i++) { /* the first loads the kernel */
+        TRY(decode_launch(d, tokens, rows, pos, DEFAULT_TOP_K, stream));
+        TRY(cudaEventRecord(event[i], stream));
     }
-    d->stamps = NULL;
-    if (!error && !e && !(e = cudaEventSynchronize(end)) && !(e = cudaEventElapsedTime(stamped, begin, end)))
-        e = cudaMemcpy(stamps, device_stamps, (size_t)d->blocks * (LAYERS + 1) * STAMPS * sizeof *stamps,
-                       cudaMemcpyDeviceToHost);
-    return error || !e ? error : fail("profiling: %s", cudaGetErrorString(e));
+    TRY(cudaEventSynchronize(event[1]));
+    TRY(cudaEventElapsedTime(stamped, event[0], event[1]));
+    TRY(cudaMemcpy(stamps, *device, bytes, cudaMemcpyDeviceToHost));
+    return NULL;
 }
 
 /* The clock's ticks between two neighbouring stamps, summed over layers first..last-1, the mean over the
@@ -74,25 +75,18 @@ decode_profile(Decode *d, int pos, int rows, cudaStream_t stream)
     const size_t block_stamps = (LAYERS + 1) * STAMPS;
     long long *stamps = (long long *)calloc(d->blocks * block_stamps, sizeof *stamps), longest = 1;
     float queued = 0, waited = 0, ms = 0;
-    cudaEvent_t begin = NULL, end = NULL;
-    const char *error = NULL;
-    cudaError_t e;
+    long long *device = NULL;
+    cudaEvent_t event[2] = {};
+    const char *error;
 
     if (stamps == NULL)
         return fail("profiling: no memory for the clock readings of %d blocks", d->blocks);
-    if ((e = cudaEventCreate(&begin)) || (e = cudaEventCreate(&end)) ||
-        (e = cudaMalloc((void **)&d->stamps, d->blocks * block_stamps * sizeof *stamps)))
-        error = fail("profiling: %s", cudaGetErrorString(e));
-    else {
-        long long *device_stamps = d->stamps;
-        error = profile_clock(d, pos, rows, stream, begin, end, stamps, &queued, &waited, &ms);
-        cudaFree(device_stamps);
-    }
+    error = profile_clock(d, pos, rows, stream, event, &device, stamps, &queued, &waited, &ms);
     d->stamps = NULL;
-    if (begin)
-        cudaEventDestroy(begin);
-    if (end)
-        cudaEventDestroy(end);
+    cudaFree(device);
+    for (int i = 0; i < 2; i++)
+        if (event[i])
+            cudaEventDestroy(event[i]);
     if (error) {
         free(stamps);
         return error;

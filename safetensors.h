@@ -11,9 +11,9 @@
 #ifndef SAFETENSORS_H
 #define SAFETENSORS_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* for posix_fadvise with -std=c11 */
-#endif
+#include "config.h"
+#include "fail.h"
+#include "numbers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "config.h"
-#include "fail.h"
-#include "numbers.h"
 
 enum dtype { DTYPE_BF16, DTYPE_F16, DTYPE_F32, DTYPES };
 
@@ -224,7 +220,6 @@ safetensors_integer(SafetensorsScanner *s)
     safetensors_peek(s);
     for (first = s->at; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++) {
         unsigned digit = (unsigned)(*s->at - '0');
-
         if (value > (UINT64_MAX - digit) / 10) {
             safetensors_refuse(s, "number too large");
             return 0;
@@ -277,7 +272,6 @@ safetensors_entry(SafetensorsScanner *s, SafetensorsEntry *entry)
     safetensors_expect(s, '{');
     for (int i = 0; safetensors_more(s, '}', i); i++) {
         char key[SAFETENSORS_NAME];
-
         safetensors_name(s, key);
         safetensors_expect(s, ':');
         before = has;
@@ -289,7 +283,6 @@ safetensors_entry(SafetensorsScanner *s, SafetensorsEntry *entry)
             entry->rank = safetensors_integers(s, entry->shape, SAFETENSORS_MAX_RANK);
         } else if (!strcmp(key, "data_offsets")) {
             uint64_t offsets[2] = {0, 0};
-
             has |= HAS_OFFSETS;
             if (safetensors_integers(s, offsets, 2) != 2)
                 safetensors_refuse(s, "data_offsets are two integers");
@@ -313,7 +306,6 @@ safetensors_scan(SafetensorsScanner *s, SafetensorsEntry **entries, size_t *n)
     safetensors_expect(s, '{');
     for (int i = 0; safetensors_more(s, '}', i); i++) {
         char name[SAFETENSORS_NAME];
-
         safetensors_name(s, name);
         safetensors_expect(s, ':');
         if (!strcmp(name, "__metadata__")) {
@@ -328,10 +320,8 @@ safetensors_scan(SafetensorsScanner *s, SafetensorsEntry **entries, size_t *n)
             continue;
         }
         if (*n == capacity) {
-            void *grown;
-
             capacity = capacity ? 2 * capacity : 512;
-            grown = realloc(*entries, capacity * sizeof **entries);
+            void *grown = realloc(*entries, capacity * sizeof **entries);
             if (!grown)
                 return fail("%s: out of memory for a header of %zu bytes", s->path,
                             (size_t)(s->end - s->text));
@@ -410,7 +400,6 @@ safetensors_check_places(const char *path, SafetensorsEntry *entries, size_t n, 
         qsort(entries, n, sizeof *entries, safetensors_by_place);
     for (size_t i = 0; i < n; i++) {
         const SafetensorsEntry *entry = &entries[i];
-
         if (entry->begin < end)
             return fail("%s: the data of %s and %s overlap", path, entry[-1].name, entry->name);
         if (entry->begin > end)
@@ -497,7 +486,6 @@ safetensors_check_tied(const char *path, const Tensor *embed, const Tensor *lm_h
 
     for (size_t i = 0; i < SAFETENSORS_TIED_ROWS; i++) {
         size_t row = i * (VOCAB - 1) / (SAFETENSORS_TIED_ROWS - 1);
-
         safetensors_bf16(embed, row * HIDDEN, HIDDEN, a);
         safetensors_bf16(lm_head, row * HIDDEN, HIDDEN, b);
         if (memcmp(a, b, sizeof a) != 0)
@@ -601,7 +589,6 @@ safetensors_open(Safetensors *s, const char *path)
     if (fd < 0) {
         int why = errno;
         char index[4096];
-
         snprintf(index, sizeof index, "%s.index.json", path);
         if (why == ENOENT && access(index, F_OK) == 0)
             return fail("%s: the model is in several files (%s); this program reads a model in one", path,

@@ -7,16 +7,20 @@
 #ifndef SAMPLER_H
 #define SAMPLER_H
 
+#include "config.h"
+
 #include <math.h>
 #include <stdint.h>
-
-#include "config.h"
+#include <string.h>
 
 /* One possible next token. */
 typedef struct {
     int id;
     float logit;
 } Candidate;
+
+/* Weights are summed group by group, so that a sum in the middle is found again without adding all up. */
+enum { SAMPLER_GROUP = 64, SAMPLER_GROUPS = (VOCAB + SAMPLER_GROUP - 1) / SAMPLER_GROUP };
 
 typedef struct {
     float temperature; /* [0, inf); 0: the best token, always */
@@ -69,14 +73,12 @@ sampler_sink(Candidate *c, int n, int i)
     c[i] = sinking;
 }
 
-/* c = the k best of the logits (vocab), 1 <= k <= VOCAB, best first, by a heap with the worst of them on top.
- */
+/* c (k) = the best of the logits (VOCAB), 1 <= k <= VOCAB, best first, by a heap with the worst on top. */
 static inline void
 sampler_best(const float *logits, int k, Candidate *c)
 {
     for (int id = 0; id < VOCAB; id++) {
         Candidate candidate = {id, logits[id]};
-
         if (id < k) {
             c[id] = candidate;
             if (id == k - 1)
@@ -89,7 +91,6 @@ sampler_best(const float *logits, int k, Candidate *c)
     }
     for (int n = k - 1; n > 0; n--) {
         Candidate worst = c[0];
-
         c[0] = c[n];
         c[n] = worst;
         sampler_sink(c, n, 0);
@@ -105,65 +106,125 @@ sampler_wants(const Sampler *s)
     return s->top_k >= VOCAB || s->top_k <= 0 ? 0 : s->top_k;
 }
 
-/* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs. */
-static inline int
-sampler_cut(const Candidate *c, int n, double enough, double *sum)
+/* e^x for x in [-88, 0], less than one unit of the last place off; e^-88 is 0. It is expf without a branch,
+ * so that a compiler makes vector code of a loop of them, and the same with any C library. The method and the
+ * numbers are those of Cephes (S. L. Moshier): e^x = 2^k e^r. */
+static inline float
+sampler_exp(float x)
 {
-    int kept = 0;
+    const float round = 0x1.8p23f; /* a sum with it has no room for a fraction */
+    float sum = x * 1.44269504f + round, k = sum - round, power;
+    float r = x - k * 0.693359375f + k * 2.12194440e-4f, e = 1.9875691500e-4f;
+    uint32_t bits;
 
-    for (*sum = 0; kept < n && *sum < enough; kept++)
+    e = e * r + 1.3981999507e-3f;
+    e = e * r + 8.3334519073e-3f;
+    e = e * r + 4.1665795894e-2f;
+    e = e * r + 1.6666665459e-1f;
+    e = e * r + 5.0000001201e-1f;
+    e = e * (r * r) + r + 1;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = (bits + 127) << 23; /* of 2^k; of 0 where k is -127 */
+    memcpy(&power, &bits, sizeof power);
+    return e * power;
+}
+
+/* weight = e^((logit - best) / temperature) of n <= SAMPLER_GROUP candidates; 0 where that is no number. */
+static inline __attribute__((always_inline)) void
+sampler_weigh_any(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+    for (int i = 0; i < n; i++) {
+        float x = (c[i].logit - best) / temperature;
+
+        weight[i] = x > -88 ? x : -88;
+    }
+    for (int i = 0; i < SAMPLER_GROUP; i++)
+        weight[i] = sampler_exp(weight[i]);
+}
+
+#ifdef __x86_64__
+/* The same eight at a time, to the bit: without multiplications that are fused with additions. */
+static inline __attribute__((target("avx2"))) void
+sampler_weigh_avx2(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+    sampler_weigh_any(c, n, best, temperature, weight);
+}
+#endif
+
+static inline void
+sampler_weigh(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2")) {
+        sampler_weigh_avx2(c, n, best, temperature, weight);
+        return;
+    }
+#endif
+    sampler_weigh_any(c, n, best, temperature, weight);
+}
+
+/* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs.
+ * before[i] is the sum of the first i groups. */
+static inline int
+sampler_cut(const Candidate *c, int n, const double *before, double enough, double *sum)
+{
+    int group = 0, kept;
+
+    while ((group + 1) * SAMPLER_GROUP < n && before[group + 1] < enough)
+        group++;
+    *sum = before[group];
+    for (kept = group * SAMPLER_GROUP; kept < n && *sum < enough; kept++)
         *sum += c[kept].logit;
     return kept;
 }
 
 /* Reduces c, n >= 1 candidates, best first, to those that may be drawn; returns how many those are (the first
- * ones). The logit of each is replaced by its probability; together these are 1.
+ * ones). The logit of each is replaced by its weight, which is 1 for the best; together these are *sum, and
+ * what comes before each group of them is in before (SAMPLER_GROUPS).
  *
  * A candidate stays if the probabilities before it sum to less than top_p: the one that crosses top_p stays,
  * and so does the best. (Hugging Face says the same from the other end: it removes what sums, from the least
  * probable upward, to at most 1 - top_p.)
  *
- * One expf for each candidate is as exact as the logits are. Of a whole vocabulary most are not looked at:
- * those that are left are no more probable than the last, and once even so much could not move the cut,
- * nothing can. Sums are double, because in float 150,000 small terms would be lost beside the first. A NaN
- * counts as probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the first
- * candidate stays. */
+ * One exponential in float for each candidate is as exact as the logits are. Of a whole vocabulary most are
+ * not looked at: those that are left are no more probable than the last, and once even so much could not move
+ * the cut, nothing can. Sums are double, because in float 150,000 small terms would be lost beside the first.
+ * A NaN counts as probability 0; if nothing has a probability (top_p is 0, the best logit infinite), the
+ * first candidate stays. */
 static inline int
-sampler_keep(const Sampler *s, Candidate *c, int n)
+sampler_keep(const Sampler *s, Candidate *c, int n, double *before, double *sum)
 {
-    float best = c[0].logit;
-    double total = 0, head, ignored;
-    float least = 1; /* of the weights so far: those that are left are no greater */
-    int done = 0, look = 64, kept;
+    float best = c[0].logit, weight[SAMPLER_GROUP] = {0};
+    double total = 0, ignored;
+    int done = 0, look = SAMPLER_GROUP, kept = 0;
 
-    if (s->temperature <= 0) {
-        c[0].logit = 1;
-        return 1;
-    }
     if (s->top_k > 0 && n > s->top_k)
         n = s->top_k;
-    for (; done < n; done++) {
-        float x = (c[done].logit - best) / s->temperature;
+    *sum = 0;
+    while (s->temperature > 0 && done < n) {
+        int group = n - done < SAMPLER_GROUP ? n - done : (int)SAMPLER_GROUP;
 
-        if (done == look) {
-            /* expf's last bit may err, and so may the sum of many terms. */
-            double most = total + 1.00001 * (n - done) * least + 1e-9 * total;
-            if (total >= s->top_p * most && sampler_cut(c, done, s->top_p * total, &ignored) ==
-                                                sampler_cut(c, done, s->top_p * most, &ignored))
+        before[done / SAMPLER_GROUP] = total;
+        sampler_weigh(c + done, group, best, s->temperature, weight);
+        for (int i = 0; i < group; i++)
+            total += c[done + i].logit = weight[i];
+        done += group;
+        if (done == look && done < n) {
+            /* The last bit of a weight may err, and so may the sum of many terms. */
+            double most = total + 1.00001 * (n - done) * weight[group - 1] + 1e-9 * total;
+            if (total >= s->top_p * most && sampler_cut(c, done, before, s->top_p * total, &ignored) ==
+                                                sampler_cut(c, done, before, s->top_p * most, &ignored))
                 break;
             look *= 2;
         }
-        c[done].logit = x <= 0 ? least = expf(x) : 0;
-        total += c[done].logit;
     }
-    kept = sampler_cut(c, done, s->top_p < 1 ? s->top_p * total : INFINITY, &head);
-    if (!(head > 0)) {
-        c[0].logit = 1;
-        return 1;
-    }
-    for (int i = 0; i < kept; i++)
-        c[i].logit = (float)(c[i].logit / head);
-    return kept;
+    if (done > 0)
+        kept = sampler_cut(c, done, before, s->top_p < 1 ? s->top_p * total : INFINITY, sum);
+    if (*sum > 0)
+        return kept;
+    before[0] = 0;
+    *sum = c[0].logit = 1;
+    return 1;
 }
 
 /* Draws a token id from c, n >= 1 candidates, best first; n is at least sampler_wants(s), or VOCAB where that
@@ -171,20 +232,14 @@ sampler_keep(const Sampler *s, Candidate *c, int n)
 static inline int
 sampler_pick(Sampler *s, Candidate *c, int n)
 {
-    int kept = sampler_keep(s, c, n), chosen = 0;
-    double uniform, sum = 0;
+    double before[SAMPLER_GROUPS], sum, uniform;
+    int kept = sampler_keep(s, c, n, before, &sum), drawn;
 
     if (kept == 1)
         return c[0].id;
     uniform = (double)(sampler_random(s) >> 11) * 0x1p-53; /* [0, 1), all 53 bits of a double */
-    for (int i = 0; i < kept; i++) {
-        if (c[i].logit > 0)
-            chosen = i; /* stays if rounding leaves the sum a little short of 1 */
-        sum += c[i].logit;
-        if (uniform < sum)
-            break;
-    }
-    return c[chosen].id;
+    drawn = sampler_cut(c, kept, before, uniform * sum, &sum);
+    return c[drawn > 0 ? drawn - 1 : 0].id;
 }
 
 #endif

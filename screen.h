@@ -11,9 +11,9 @@
 #ifndef SCREEN_H
 #define SCREEN_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* isatty, fileno with -std=c11 */
-#endif
+#include "config.h"
+#include "fail.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -24,10 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
-#include "fail.h"
-#include "text.h"
-
 /* THOUGHT: after </think>, whose newlines belong to it. */
 typedef enum { SPEAKING, THINKING, THOUGHT } ScreenState;
 
@@ -36,10 +32,9 @@ typedef enum { SCREEN_REPLY, SCREEN_THOUGHT, SCREEN_NOTE } ScreenKind;
 /* Each write to a terminal turns its colour on and off again, so that between two writes, and so on every way
  * out of the program, the terminal has its own. */
 typedef struct {
-    FILE *out, *err; /* the reply; thinking and notes */
-    int out_terminal,
-        err_terminal; /* are they terminals? There control characters are shown as ^[ and the like */
-    int bold, dim;    /* does out show bold text, and err dim text? */
+    FILE *out, *err;                /* the reply; thinking and notes */
+    int out_terminal, err_terminal; /* are they terminals? There control characters are shown as ^[ is */
+    int bold, dim;                  /* does out show bold text, and err dim text? */
 
     /* Where it is not NULL, everything goes there instead; what it returns is the error. */
     const char *(*write)(void *to, ScreenKind kind, const char *text, size_t n);
@@ -176,8 +171,7 @@ screen_put(FILE *file, const char *text, size_t n)
     return 0;
 }
 
-/* Only what goes to standard output can fail: there is nobody to tell that standard error cannot be written.
- */
+/* Only what goes to standard output can fail: if standard error cannot be written there is nobody to tell. */
 static inline void
 screen_send(Screen *s, ScreenKind kind, const char *text, size_t n)
 {

@@ -11,21 +11,17 @@
 #ifndef TERMINAL_H
 #define TERMINAL_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* fileno, isatty with -std=c11 */
-#endif
+#include "config.h"
+#include "editor.h"
+#include "fail.h"
+#include "screen.h"
+#include "text.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "config.h"
-#include "editor.h"
-#include "fail.h"
-#include "screen.h"
-#include "text.h"
 
 enum {
     TERMINAL_MOST = EDITOR_MOST, /* bytes of a turn */

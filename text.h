@@ -2,9 +2,7 @@
 #ifndef TEXT_H
 #define TEXT_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* O_CLOEXEC with -std=c11 */
-#endif
+#include "fail.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "fail.h"
 
 /* They may hold anything, NUL included. */
 typedef struct {

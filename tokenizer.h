@@ -14,19 +14,15 @@
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* for text.h with -std=c11 */
-#endif
+#include "config.h"
+#include "fail.h"
+#include "text.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "config.h"
-#include "fail.h"
-#include "text.h"
 
 /* A growable array of token ids. All zeros is an empty one. */
 typedef struct {
@@ -87,7 +83,6 @@ tokens_push(Tokens *tokens, int id)
     if (tokens->n == tokens->capacity) {
         int capacity = tokens->capacity ? 2 * tokens->capacity : 64;
         int *grown = (int *)realloc(tokens->id, (size_t)capacity * sizeof *grown);
-
         if (!grown)
             return fail("out of memory for %d tokens", capacity);
         tokens->id = grown;
@@ -140,7 +135,6 @@ tokenizer_control(const Tokenizer *t, const char *text)
     for (uint32_t i = 0; i < t->rows[TOKENIZER_ADDED]; i++) {
         int id = (int)t->table[TOKENIZER_ADDED][i], n;
         const char *bytes = tokenizer_bytes(t, id, &n);
-
         if ((size_t)n == strlen(text) && memcmp(bytes, text, (size_t)n) == 0)
             return id;
     }
@@ -158,7 +152,7 @@ tokenizer_fits(const Tokenizer *t)
         return NULL;
     return fail("tokenizer.bin is not of " MODEL_NAME "'s model: it has %u tokens (%d to %d) and <|im_end|> "
                 "is %d (%d); run export.py on the files of this model, or is it " OTHER_NAME "'s?",
-                (unsigned)tokens, TOKENS, VOCAB, im_end, IM_END_ID);
+                tokens, TOKENS, VOCAB, im_end, IM_END_ID);
 }
 
 /* ---- loading ---- */
@@ -180,7 +174,6 @@ tokenizer_slot(const Tokenizer *t, uint32_t left, uint32_t right)
 
     while (t->slot[slot]) {
         const uint32_t *merge = tokenizer_row(t, TOKENIZER_MERGES, t->slot[slot] - 1);
-
         if (merge[0] == left && merge[1] == right)
             break;
         slot = (slot + 1) & (t->slots - 1);
@@ -198,31 +191,26 @@ tokenizer_load_tokens(Tokenizer *t, uint32_t text_size, const char *path)
 
     for (uint32_t id = 0; id < tokens; id++)
         if (end[id] < (id ? end[id - 1] : 0) || end[id] > text_size)
-            return fail("%s: token %u has no valid place in the text: run export.py again", path,
-                        (unsigned)id);
+            return fail("%s: token %u has no valid place in the text: run export.py again", path, id);
     if (t->rows[TOKENIZER_ADDED] > TOKENIZER_MAX_ADDED)
         return fail("%s: %u added tokens, the limit is %d: run export.py again", path,
-                    (unsigned)t->rows[TOKENIZER_ADDED], TOKENIZER_MAX_ADDED);
+                    t->rows[TOKENIZER_ADDED], TOKENIZER_MAX_ADDED);
     for (uint32_t i = 0; i < t->rows[TOKENIZER_ADDED]; i++) {
         const char *bytes;
         int n;
-
         for (uint32_t j = 0; j < i; j++)
             if (added[j] == added[i])
-                return fail("%s: added token %u appears twice: run export.py again", path,
-                            (unsigned)added[i]);
+                return fail("%s: added token %u appears twice: run export.py again", path, added[i]);
         if (added[i] >= tokens)
-            return fail("%s: added token %u of %u tokens: run export.py again", path, (unsigned)added[i],
-                        (unsigned)tokens);
+            return fail("%s: added token %u of %u tokens: run export.py again", path, added[i], tokens);
         bytes = tokenizer_bytes(t, (int)added[i], &n);
         if (n == 0)
-            return fail("%s: added token %u has no text: run export.py again", path, (unsigned)added[i]);
+            return fail("%s: added token %u has no text: run export.py again", path, added[i]);
         t->added_first[(unsigned char)bytes[0]] = 1;
     }
     for (uint32_t id = 0; id < tokens; id++) {
         int n;
         const unsigned char *bytes = (const unsigned char *)tokenizer_bytes(t, (int)id, &n);
-
         if (n == 1 && !seen[bytes[0]]) {
             seen[bytes[0]] = 1;
             t->byte[bytes[0]] = id;
@@ -244,30 +232,29 @@ tokenizer_load_merges(Tokenizer *t, const char *path)
         t->slots *= 2;
     t->slot = (uint32_t *)calloc(t->slots, sizeof *t->slot);
     if (!t->slot)
-        return fail("%s: out of memory for %u merges", path, (unsigned)merges);
+        return fail("%s: out of memory for %u merges", path, merges);
     for (uint32_t rank = 0; rank < merges; rank++) {
         const uint32_t *merge = tokenizer_row(t, TOKENIZER_MERGES, rank);
         const char *bytes[3];
         uint32_t slot;
         int n[3];
-
         for (int i = 0; i < 3; i++) {
             if (merge[i] >= tokens)
-                return fail("%s: merge %u names token %u of %u: run export.py again", path, (unsigned)rank,
-                            (unsigned)merge[i], (unsigned)tokens);
+                return fail("%s: merge %u names token %u of %u: run export.py again", path, rank, merge[i],
+                            tokens);
             bytes[i] = tokenizer_bytes(t, (int)merge[i], &n[i]);
         }
         /* So every encoding decodes to what was encoded, and merging ends. */
         if (!n[0] || !n[1] || n[2] != n[0] + n[1] || memcmp(bytes[2], bytes[0], (size_t)n[0]) ||
             memcmp(bytes[2] + n[0], bytes[1], (size_t)n[1]))
-            return fail("%s: merge %u: token %u is not %u and %u joined: run export.py again", path,
-                        (unsigned)rank, (unsigned)merge[2], (unsigned)merge[0], (unsigned)merge[1]);
+            return fail("%s: merge %u: token %u is not %u and %u joined: run export.py again", path, rank,
+                        merge[2], merge[0], merge[1]);
         slot = tokenizer_slot(t, merge[0], merge[1]);
         if (t->slot[slot])
-            return fail("%s: merge %u appears twice: run export.py again", path, (unsigned)rank);
+            return fail("%s: merge %u appears twice: run export.py again", path, rank);
         if (((slot - tokenizer_hash(t, merge[0], merge[1])) & (t->slots - 1)) >= TOKENIZER_MAX_PROBES)
             return fail("%s: too many merges share a place in the hash table, up to %u: run export.py again",
-                        path, (unsigned)rank);
+                        path, rank);
         t->slot[slot] = rank + 1;
     }
     return NULL;
@@ -285,20 +272,18 @@ tokenizer_load_unicode(Tokenizer *t, const char *path)
     for (int table = TOKENIZER_LETTERS; table < TOKENIZER_TABLES; table++) {
         int ranges = table <= TOKENIZER_COMBINING;
         uint64_t previous = 0;
-
         for (uint32_t i = 0; i < t->rows[table]; i++) {
             const uint32_t *row = tokenizer_row(t, table, i);
             /* What a table is sorted by, and may not repeat or overlap: ranges, code points, pairs. */
             uint64_t key = table == TOKENIZER_COMPOSED ? (uint64_t)row[0] << 32 | row[1] : row[0];
-
             for (int j = 0; j < tokenizer_columns(table); j++)
                 if (row[j] >= TOKENIZER_CODE_POINTS || row[j] - 0xd800 < 0x800)
-                    return fail("%s: code point 0x%x in table %d is none: run export.py again", path,
-                                (unsigned)row[j], table);
+                    return fail("%s: code point 0x%x in table %d is none: run export.py again", path, row[j],
+                                table);
             if ((i && key <= previous) || (ranges && row[1] < row[0]) ||
                 (table == TOKENIZER_COMBINING && row[2] > 255))
-                return fail("%s: row %u of Unicode table %d is out of order: run export.py again", path,
-                            (unsigned)i, table);
+                return fail("%s: row %u of Unicode table %d is out of order: run export.py again", path, i,
+                            table);
             previous = ranges ? row[1] : key;
             if (table == TOKENIZER_COMBINING)
                 memset(t->combining + row[0], (int)row[2], row[1] - row[0] + 1);
@@ -324,8 +309,8 @@ tokenizer_parse(Tokenizer *t, size_t size, const char *path)
         return fail("%s: this is no tokenizer.bin: run export.py again", path);
     memcpy(header, t->file, sizeof header);
     if (header[1] != TOKENIZER_VERSION)
-        return fail("%s: version %u, this program reads version %d: run export.py again", path,
-                    (unsigned)header[1], TOKENIZER_VERSION);
+        return fail("%s: version %u, this program reads version %d: run export.py again", path, header[1],
+                    TOKENIZER_VERSION);
     for (int i = 0; i < TOKENIZER_TABLES; i++) {
         t->rows[i] = header[6 + i];
         if (at <= size)
@@ -336,8 +321,8 @@ tokenizer_parse(Tokenizer *t, size_t size, const char *path)
         t->text = t->file + at;
     at += header[TOKENIZER_HEADER - 1];
     if (at != size)
-        return fail("%s: %llu bytes, its header promises %llu: run export.py again", path,
-                    (unsigned long long)size, (unsigned long long)at);
+        return fail("%s: %zu bytes, its header promises %llu: run export.py again", path, size,
+                    (unsigned long long)at);
 
     error = tokenizer_load_tokens(t, header[TOKENIZER_HEADER - 1], path);
     if (!error)
@@ -375,11 +360,10 @@ tokenizer_load(Tokenizer *t, unsigned char *file, size_t size, const char *path)
 static inline const char *
 tokenizer_open(Tokenizer *t, const char *path)
 {
-    Text file;
+    Text file = {NULL, 0, 0};
     const char *error;
 
     memset(t, 0, sizeof *t);
-    memset(&file, 0, sizeof file);
     error = text_read(&file, path, TOKENIZER_MAX_FILE);
     if (error) {
         text_free(&file);
@@ -428,12 +412,11 @@ tokenizer_reserve(TokenizerBuffer *buffer, size_t size)
 {
     if (size > buffer->size) {
         size_t grown = size > 2 * buffer->size ? size : 2 * buffer->size;
-
         free(buffer->memory);
         buffer->memory = malloc(grown);
         buffer->size = buffer->memory ? grown : 0;
         if (!buffer->memory)
-            return fail("out of memory for tokenizing: %llu bytes", (unsigned long long)grown);
+            return fail("out of memory for tokenizing: %zu bytes", grown);
     }
     return NULL;
 }
@@ -495,7 +478,6 @@ tokenizer_find(const Tokenizer *t, int table, uint32_t first, uint32_t second)
         uint32_t middle = (low + high) / 2;
         const uint32_t *row = tokenizer_row(t, table, middle);
         uint64_t key = (uint64_t)row[0] << 32 | (table == TOKENIZER_COMPOSED ? row[1] : 0);
-
         if (key == wanted)
             return row;
         if (key < wanted)
@@ -570,7 +552,6 @@ tokenizer_sort_marks(const Tokenizer *t, uint32_t *mark, size_t n, TokenizerWork
         place[t->combining[mark[i]]]++;
     for (int ccc = 0; ccc < 256; ccc++) {
         size_t count = place[ccc];
-
         place[ccc] = sum;
         sum += count;
     }
@@ -594,7 +575,6 @@ tokenizer_normalize(const Tokenizer *t, const unsigned char *text, size_t size, 
         return error;
     for (size_t i = 0; i < size; i += length) {
         uint32_t point;
-
         length = tokenizer_code_point(text + i, size - i, &point);
         count += tokenizer_decompose(t, point, points + count);
     }
@@ -610,7 +590,6 @@ tokenizer_normalize(const Tokenizer *t, const unsigned char *text, size_t size, 
     for (size_t i = 0; i < count; i++) {
         int ccc = t->combining[points[i]];
         uint32_t composite = 0;
-
         if (composed && !t->combining[points[starter]] && (starter + 1 == composed || last < ccc))
             composite = tokenizer_compose(t, points[starter], points[i]);
         if (composite) {
@@ -643,10 +622,8 @@ tokenizer_word(const Tokenizer *t, const uint32_t *point, size_t i, size_t n)
 
     if (point[i] == '\'') {
         uint32_t next[2] = {0, 0};
-
         for (size_t j = 0; j < 2 && i + 1 + j < n; j++) {
             uint32_t c = point[i + 1 + j];
-
             /* Ignoring case, the long s U+017F is an s; no other letter here has such a double. */
             next[j] = c - 'A' < 26 ? c + 32 : c == 0x17f ? 's' : c;
         }
@@ -743,7 +720,6 @@ tokenizer_encode_word(const Tokenizer *t, const uint32_t *point, size_t count, T
     for (size_t i = 0; i < count; i++) {
         unsigned char bytes[4];
         int length = tokenizer_utf8(point[i], bytes);
-
         for (int j = 0; j < length; j++, n++) {
             part[n].id = t->byte[bytes[j]];
             part[n].previous = n - 1;
@@ -762,7 +738,6 @@ tokenizer_encode_word(const Tokenizer *t, const uint32_t *point, size_t count, T
     while (entries) {
         uint64_t entry = tokenizer_heap_pop(heap, &entries);
         int i = (int)(uint32_t)entry, gone;
-
         if (part[i].rank != entry >> 32)
             continue; /* one of the two has been merged since */
         part[i].id = tokenizer_row(t, TOKENIZER_MERGES, part[i].rank - 1)[2];
@@ -811,7 +786,6 @@ tokenizer_added(const Tokenizer *t, const unsigned char *text, size_t n, int *id
     for (uint32_t i = 0; i < t->rows[TOKENIZER_ADDED]; i++) {
         int candidate = (int)t->table[TOKENIZER_ADDED][i], length;
         const char *bytes = tokenizer_bytes(t, candidate, &length);
-
         if ((size_t)length > longest && (size_t)length <= n && memcmp(bytes, text, (size_t)length) == 0) {
             longest = (size_t)length;
             *id = candidate;
@@ -839,7 +813,7 @@ tokenizer_encode(const Tokenizer *t, const Piece *pieces, int n, Tokens *out)
     }
     text = (unsigned char *)malloc(size + 1);
     if (!text)
-        return fail("out of memory for a text of %llu bytes", (unsigned long long)size);
+        return fail("out of memory for a text of %zu bytes", size);
     memset(&work, 0, sizeof work);
     for (int i = 0; i < n; i++) {
         if (pieces[i].n)
@@ -849,11 +823,9 @@ tokenizer_encode(const Tokenizer *t, const Piece *pieces, int n, Tokens *out)
     at = 0;
     for (int i = 0; i < n && !error; i++) {
         size_t end = at + pieces[i].n;
-
         while (pieces[i].control && at < end && !error) {
             int id = 0;
             size_t length = tokenizer_added(t, text + at, end - at, &id);
-
             if (length) {
                 error = tokenizer_encode_text(t, text + start, at - start, &work, out);
                 if (!error)

@@ -3,7 +3,6 @@
  * and what the guessing itself takes.
  *
  *     build/tests/tokenize MODEL_DIR < text | build/tests/bench_draft [tokens that are the prompt] */
-#define _DEFAULT_SOURCE
 #include "../draft.h"
 #include "../numbers.h"
 

@@ -6,6 +6,7 @@
  * The shape is that of a model of a few bytes, in place of config.h, so that whole files that are accepted
  * are small enough to be found. corpus/safetensors holds such files and what fuzzing made of them. */
 #define CONFIG_H
+#define _DEFAULT_SOURCE
 #define MODEL_NAME "few-bytes"
 #define OTHER_NAME "other"
 #define ROPE_THETA 10000.0

@@ -1,10 +1,6 @@
 /* The program, but it guesses as if further rows were free: at every token that stood somewhere before. So
  * most guesses are wrong, and test_guess.py sees what wrong ones leave behind, however fast this machine is.
  */
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE
-#endif
-
 #include "../draft.h"
 
 static inline void

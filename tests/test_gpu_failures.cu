@@ -199,8 +199,9 @@ everything(int *missing)
         !(error = model_engine.prefill(engine, tokens, 300, 10)) &&
         !(error = model_engine.decode(engine, tokens, 2, 310, 1, best)) &&
         !(error = model_engine.decode(engine, tokens, 1, 310, 100, best)) &&
-        !(error = model_engine.decode(engine, tokens, 1, 310, 0, best)))
-        error = model_engine.bandwidth(engine, &rate);
+        !(error = model_engine.decode(engine, tokens, 1, 310, 0, best)) &&
+        !(error = model_engine.bandwidth(engine, &rate)))
+        error = model_engine.profile(engine, 310);
     *missing = ((Model *)engine)->cublas_state == CUBLAS_MISSING;
     model_engine.close(engine);
     return error;

@@ -1,5 +1,6 @@
 /* test_sampler.c: what sampler.h promises. Run from tests/; reads data/sampler_goldens.txt, which
  * make_sampler_goldens.py made with Hugging Face's logits processors. */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +18,18 @@ sampler(float temperature, int top_k, float top_p, uint64_t seed)
     s.top_p = top_p;
     sampler_seed(&s, seed);
     return s;
+}
+
+/* sampler_keep, with probabilities in place of the weights. */
+static int
+keep(const Sampler *s, Candidate *c, int n)
+{
+    double before[SAMPLER_GROUPS], sum;
+    int kept = sampler_keep(s, c, n, before, &sum);
+
+    for (int i = 0; i < kept; i++)
+        c[i].logit = (float)(c[i].logit / sum);
+    return kept;
 }
 
 /* NaN is the least of all. */
@@ -81,9 +94,9 @@ test_goldens(void)
             s = sampler(temperature, top_k, top_p, 1);
             memcpy(c, all, sizeof c);
             if (sampler_wants(&s) > 0 && sampler_wants(&s) < n)
-                count = sampler_keep(&s, c, sampler_wants(&s)); /* what the engine would hand over */
+                count = keep(&s, c, sampler_wants(&s)); /* what the engine would hand over */
             else
-                count = sampler_keep(&s, c, n);
+                count = keep(&s, c, n);
             CHECK(count == expected);
             for (int i = 0; i < expected; i++) { /* the file has them by id, we by probability */
                 double probability;
@@ -139,7 +152,7 @@ test_top_k_keeps_exactly_k_of_equals(void)
         Candidate c[5] = {{1, 2}, {3, 2}, {5, 2}, {6, 2}, {8, 2}};
         Sampler s = sampler(1, 3, 1, 1);
 
-        CHECK(sampler_keep(&s, c, n) == 3);
+        CHECK(keep(&s, c, n) == 3);
         CHECK(c[0].id == 1 && c[1].id == 3 && c[2].id == 5);
         CHECK(fabsf(c[2].logit - 1 / 3.0f) < 1e-6f);
     }
@@ -157,7 +170,7 @@ test_the_token_that_crosses_p_is_kept(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Candidate c[4] = {{0, 2}, {1, 2}, {2, 2}, {3, 2}}; /* each exactly 1/4 */
         Sampler s = sampler(1, 0, cases[i].top_p, 1);
-        int kept = sampler_keep(&s, c, 4);
+        int kept = keep(&s, c, 4);
 
         CHECK(kept == cases[i].kept);
         CHECK(fabsf(c[kept - 1].logit - 1.0f / (float)kept) < 1e-6f);
@@ -170,7 +183,7 @@ test_top_p_one_keeps_even_the_impossible(void)
     Candidate c[2] = {{0, 0}, {1, -1000}};
     Sampler s = sampler(1, 0, 1, 1);
 
-    CHECK(sampler_keep(&s, c, 2) == 2);
+    CHECK(keep(&s, c, 2) == 2);
     CHECK(c[0].logit == 1 && c[1].logit == 0);
 }
 
@@ -184,7 +197,7 @@ test_extreme_temperatures_give_probabilities(void)
         Sampler s = sampler(temperatures[i], 0, 1, 1);
         double sum = 0;
 
-        CHECK(sampler_keep(&s, c, 4) == 4);
+        CHECK(keep(&s, c, 4) == 4);
         for (int k = 0; k < 4; k++) {
             CHECK(c[k].logit >= 0 && c[k].logit <= 1);
             sum += c[k].logit;
@@ -210,7 +223,7 @@ test_logits_that_are_no_numbers_do_no_harm(void)
         int n, id;
 
         memcpy(kept, c, sizeof c);
-        n = sampler_keep(&s, kept, 3);
+        n = keep(&s, kept, 3);
         CHECK(n >= 1 && n <= 3);
         for (int k = 0; k < n; k++)
             sum += kept[k].logit;
@@ -267,6 +280,42 @@ test_the_k_best_are_the_first_k_of_a_full_sort(void)
                 CHECK(k == VOCAB || best[k].id == -1); /* and nothing behind them was written */
             }
         }
+}
+
+/* ---- the exponential ---- */
+
+static void
+test_the_exponential_is_right_to_the_last_place(void)
+{
+    double worst = 0;
+
+    CHECK(sampler_exp(0) == 1 && sampler_exp(-0.0f) == 1 && sampler_exp(-88) == 0);
+    for (float x = -87.3f; x < -1e-9f; x *= 0.99999f) {
+        double e = exp(x), error = fabs(sampler_exp(x) - e) / (e * FLT_EPSILON);
+
+        worst = error > worst ? error : worst;
+    }
+    printf("the worst exponential is %.2f units of the last place off\n", worst);
+    CHECK(worst < 1);
+}
+
+static void
+test_weights_are_the_same_on_every_machine(void)
+{
+    Candidate c[SAMPLER_GROUP] = {{0, 0}};
+    float weight[SAMPLER_GROUP] = {0}, any[SAMPLER_GROUP] = {0};
+
+    for (int i = 0; i < 1000; i++) {
+        int n = i % SAMPLER_GROUP + 1;
+
+        random_candidates(c, n, (float)i / 20, (uint64_t)i);
+        if (i % 3 == 0)
+            c[n - 1].logit = i % 2 ? NAN : -INFINITY;
+        sampler_weigh(c, n, c[0].logit, 0.6f, weight);
+        sampler_weigh_any(c, n, c[0].logit, 0.6f, any);
+        CHECK(memcmp(weight, any, (size_t)n * sizeof *any) == 0);
+        CHECK(i % 3 > 0 || weight[n - 1] == 0);
+    }
 }
 
 /* ---- the draws ---- */
@@ -419,7 +468,7 @@ keep_all(const Sampler *s, Candidate *c, int n)
     int kept = 0;
 
     for (int i = 0; i < n; i++)
-        total += c[i].logit = expf(c[i].logit / s->temperature);
+        total += c[i].logit = sampler_exp(fmaxf(c[i].logit / s->temperature, -88));
     for (; kept < n && (s->top_p >= 1 || head < s->top_p * total); kept++)
         head += c[kept].logit;
     for (int i = 0; i < kept; i++)
@@ -451,7 +500,7 @@ test_what_is_not_looked_at_changes_nothing(void)
                 for (int k = 0; k < VOCAB;
                      k++) /* the best one is at 0, so that no difference is rounded twice */
                     expected[k].logit = all[k].logit - all[0].logit;
-                kept = sampler_keep(&s, c, VOCAB);
+                kept = keep(&s, c, VOCAB);
                 as_before = keep_all(&s, expected, VOCAB);
                 CHECK(kept == as_before);
                 CHECK(memcmp(c, expected, (size_t)kept * sizeof *c) == 0);
@@ -474,6 +523,8 @@ main(void)
     test_extreme_temperatures_give_probabilities();
     test_logits_that_are_no_numbers_do_no_harm();
     test_the_k_best_are_the_first_k_of_a_full_sort();
+    test_the_exponential_is_right_to_the_last_place();
+    test_weights_are_the_same_on_every_machine();
     test_generator_is_splitmix64();
     test_same_seed_same_tokens();
     test_draws_follow_the_probabilities();

@@ -3,14 +3,10 @@
 #ifndef TOKENIZER_H
 #define TOKENIZER_H
 
-#ifndef _DEFAULT_SOURCE
-#define _DEFAULT_SOURCE /* for chat.h and the tests with -std=c11 */
-#endif
+#include "../fail.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "../fail.h"
 
 enum { IM_START = 256, IM_END, ENDOFTEXT, THINK, THINK_END, TOY_TOKENS };
 static const char *const toy_control[] = {"<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>",

@@ -4,14 +4,16 @@
 #ifndef GPU_CUH
 #define GPU_CUH
 
+#include "fail.h"
+
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
+#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "fail.h"
+#include <unistd.h>
 
 typedef __nv_bfloat16 bf16;
 
@@ -30,6 +32,31 @@ static char gpu_card[300] = "the GPU";
 #define GPU_ARCHITECTURES "unknown"
 #endif
 
+/* The system's list of PCI devices: a folder for each, with a file of its vendor. */
+static const char *gpu_devices = "/sys/bus/pci/devices";
+
+/* Is there an NVIDIA card? Where there is no list, or under WSL, whose list has no cards, we do not know and
+ * say yes. */
+static inline int
+gpu_has_card(void)
+{
+    char pattern[256], vendor[8];
+    int found = 0;
+    glob_t list;
+
+    snprintf(pattern, sizeof pattern, "%s/*/vendor", gpu_devices);
+    if (!access("/dev/dxg", F_OK) || glob(pattern, 0, NULL, &list))
+        return 1;
+    for (size_t i = 0; i < list.gl_pathc; i++) {
+        FILE *file = fopen(list.gl_pathv[i], "r");
+        found |= file && fgets(vendor, sizeof vendor, file) && !strncmp(vendor, "0x10de", 6);
+        if (file)
+            fclose(file);
+    }
+    globfree(&list);
+    return found;
+}
+
 /* The line for an error of `call`, of which only the function's name is told. driver is the CUDA version that
  * the driver supports, 0 without one: the runtime calls a driver that is not there one that is too old. */
 static inline const char *
@@ -43,6 +70,8 @@ gpu_explain(cudaError_t e, const char *call, int driver)
     case cudaErrorInsufficientDriver:
     case cudaErrorStubLibrary:
     case cudaErrorSystemDriverMismatch:
+        if (driver == 0 && !gpu_has_card())
+            return fail("no NVIDIA driver, and no NVIDIA card");
         if (driver == 0)
             return fail("no NVIDIA driver: install one that supports CUDA %d.%d", major, minor);
         return fail(

@@ -290,7 +290,7 @@ model_upload_share(Uploader *u)
             TRY(cudaEventRecord(u->sent[half], u->model->stream));
             if (u->progress >= 0 && (int)(100 * done / u->model->weight_bytes) != u->progress) {
                 u->progress = (int)(100 * done / u->model->weight_bytes);
-                fprintf(stderr, "\rloading the model: %d %%", u->progress);
+                fprintf(stderr, "\rweights: %d %%", u->progress);
             }
         }
     }
@@ -339,7 +339,7 @@ model_upload(Model *m, const Safetensors *file)
     for (int i = 0; i < started; i++)
         pthread_join(u[i].thread, NULL);
     if (u[0].progress >= 0)
-        fprintf(stderr, "\r%40s\r", "");
+        fprintf(stderr, "\r%16s\r", "");
     for (int i = 0; i < UPLOADERS; i++) {
         if (!error && *u[i].error)
             error = fail("%s", u[i].error);

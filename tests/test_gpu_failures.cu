@@ -15,6 +15,34 @@ says(const char *line, const char *what)
     return 0;
 }
 
+/* On a machine without an NVIDIA card there is nothing to install a driver for. */
+static void
+no_card_no_advice(void)
+{
+    char folder[] = "/tmp/test_gpu_failures.XXXXXX", path[64];
+
+    CHECK(mkdtemp(folder) != NULL);
+    gpu_devices = folder;
+    for (int card = 0; card < 2; card++) {
+        snprintf(path, sizeof path, "%s/%d", folder, card);
+        mkdir(path, 0700);
+        snprintf(path, sizeof path, "%s/%d/vendor", folder, card);
+        FILE *file = fopen(path, "w");
+        CHECK(file && fputs(card ? "0x10de\n" : "0x8086\n", file) >= 0 && !fclose(file));
+        const char *line = gpu_explain(cudaErrorInsufficientDriver, "cudaGetDeviceCount(&cards)", 0);
+        CHECK(says(line, "no NVIDIA driver"));
+        CHECK(!!strstr(line, "install") == card);
+    }
+    for (int card = 0; card < 2; card++) {
+        snprintf(path, sizeof path, "%s/%d/vendor", folder, card);
+        remove(path);
+        snprintf(path, sizeof path, "%s/%d", folder, card);
+        rmdir(path);
+    }
+    rmdir(folder);
+    gpu_devices = "/nonexistent";
+}
+
 static void
 each_error_says_what_with_which_card_and_what_to_do(void)
 {
@@ -23,9 +51,11 @@ each_error_says_what_with_which_card_and_what_to_do(void)
     snprintf(gpu_card, sizeof gpu_card, "NVIDIA GeForce RTX 3050 (sm_86)");
     unsetenv("CUDA_VISIBLE_DEVICES");
 
+    gpu_devices = "/nonexistent"; /* then a card is not out of the question */
     line = gpu_explain(cudaErrorInsufficientDriver, "cudaGetDeviceCount(&cards)", 0);
     CHECK(says(line, "no NVIDIA driver"));
     CHECK(says(line, "install"));
+    no_card_no_advice();
     line = gpu_explain(cudaErrorInsufficientDriver, "cudaGetDeviceCount(&cards)", 11080);
     CHECK(says(line, "supports CUDA 11.8"));
     CHECK(says(line, "update the driver"));

@@ -25,7 +25,7 @@ main(int argc, char **argv)
         return wrong_usage("no model directory");
     for (i = 2; i + 1 < argc && (!strcmp(argv[i], "-r") || !strcmp(argv[i], "-y")); i += 2) {
         if (argv[i][1] == 'y')
-            system = *argv[i + 1] ? argv[i + 1] : NULL;
+            system = argv[i + 1];
         else if (strcmp(argv[i + 1], "0") && strcmp(argv[i + 1], "1"))
             return wrong_usage("-r must be 0 or 1");
         else

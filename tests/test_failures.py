@@ -24,15 +24,16 @@ SOME = 40  # calls of a kind in a scenario
 CC = os.environ.get("CC", "cc")
 
 TURNS = b'What is RoPE?\n\n"""\nMy name\nis Ada.\n"""\n\xff\xe4\xb8\n/clear\nHi.\n'
+CPU = ["-d", "cpu"]  # what the CUDA runtime does without memory is its own affair
 SCENARIOS = {  # name: (arguments, standard input)
-    "a prompt": ([MODEL, "-i", "What is RoPE?", "-n", "4", "-c", "256", "-s", "1"], b""),
+    "a prompt": ([MODEL, "-i", "What is RoPE?", "-n", "4", "-c", "256", "-s", "1", *CPU], b""),
     "a prompt from standard input": (
-        [MODEL, "-i", "-", "-n", "4", "-c", "256", "-t", "0"],
+        [MODEL, "-i", "-", "-n", "4", "-c", "256", "-t", "0", *CPU],
         b"Hi. " * 30 + b"\n",
     ),
-    "turns": ([MODEL, "-n", "3", "-c", "256", "-t", "0", "-r", "1", "-y", "Be brief."], TURNS),
-    "a full context": ([MODEL, "-n", "3", "-c", "48", "-k", "0", "-s", "2"], b"What is RoPE?\n" * 5),
-    "a prompt that is too long": ([MODEL, "-n", "3", "-c", "32", "-t", "0"], b"Hi. " * 60 + b"\nHi.\n"),
+    "turns": ([MODEL, "-n", "3", "-c", "256", "-t", "0", "-r", "1", "-y", "Be brief.", *CPU], TURNS),
+    "a full context": ([MODEL, "-n", "3", "-c", "48", "-k", "0", "-s", "2", *CPU], b"What is RoPE?\n" * 5),
+    "a prompt that is too long": ([MODEL, "-n", "3", "-c", "32", "-t", "0", *CPU], b"Hi. " * 60 + b"\nHi.\n"),
     "no model": (["/no/such"], b""),
 }
 

@@ -338,9 +338,12 @@ def test_a_dash_reads_all_of_standard_input():
 
 
 def test_system_prompt_and_mode_shape_the_prompt():
-    for arguments in [], ["-y", "Be brief."], ["-r", "1"], ["-y", "", "-r", "1"]:
+    for arguments in [], ["-y", "Be brief."], ["-r", "1"], ["-y", "Be brief.", "-r", "1"]:
         run = chat("-i", "Hi", "-n", "1", "-v", "1", *arguments)
         assert run.ids("prompt") == [prompt(*arguments, "Hi")], arguments
+    # No text is no system prompt. (To the model's template it would be an empty one, and so it is to `prompt`.)
+    run = chat("-i", "Hi", "-n", "1", "-v", "1", "-y", "", "-r", "1")
+    assert run.ids("prompt") == [prompt("-r", "1", "Hi")]
 
 
 def test_control_tokens_in_user_text_are_text():

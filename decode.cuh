@@ -72,6 +72,7 @@ struct Decode {
     DecodeResult *result; /* (MAX_ROWS), mapped host memory */
     long long *stamps;    /* (blocks, LAYERS + 1, STAMPS): clock readings for profile.cuh, or null */
 
+    int form;
     int blocks, threads, shared_bytes[4]; /* of a launch; bytes by log2 of the kernel's rows */
     int max_rows;                         /* of a pass, on so many blocks */
     uint32_t epoch;                       /* before the first layer of the launch under way */
@@ -118,8 +119,8 @@ template <int ROWS> struct Shared : Turns<ROWS> {
     int items;                            /* of attention */
     Item item;                            /* the first one */
 };
-static_assert((int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<MAX_ROWS>) <= 99 << 10 &&
-                  (int)STAGES_80 * TILE_BYTES + sizeof(RingState) + sizeof(Shared<1>) <= 99 << 10,
+static_assert((int)RING_BYTES_80 + sizeof(RingState) + sizeof(Shared<MAX_ROWS>) <= 99 << 10 &&
+                  (int)RING_BYTES_80 + sizeof(RingState) + sizeof(Shared<1>) <= 99 << 10,
               "what a block has on sm_86");
 
 /* ---- receiving: words -> this warp's columns of the rows, as b wants them ---- */
@@ -316,12 +317,13 @@ send_residual(const float *part, float *residual, Word *words, uint32_t epoch)
  * registers before the wait (EARLY), unless they are so many that several rows' words would not fit beside
  * them. Not unrolled, and one copy of the code for the first share and the others: the loop over the layers
  * has to stay within the instruction cache (H200: a second copy of the loads cost 25 us a token). */
-template <class Weights, int ROWS, int AT_ONCE, class Receive, class Send>
+template <class Weights, int ROWS, int AT_ONCE, class Ring, class Receive, class Send>
 __device__ __forceinline__ void
-phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n, Receive receive, Send send)
+phase(Shared<ROWS> &s, Ring &ring, const Matrix &matrix, int &buffer, uint32_t warp, int shares, int n,
+      Receive receive, Send send)
 {
     enum {
-        EARLY = ROWS == 1 || sizeof(Weights) <= 128,
+        EARLY = ROWS == 1 || sizeof(Weights::a) <= 128,
         TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2 /* rows whose sums fit a buffer */
     };
     int i = 0;
@@ -330,7 +332,7 @@ phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n
         Weights weights;
         if (!EARLY && i == 0)
             receive(0, min(n, AT_ONCE));
-        weights.load(ring, warp);
+        weights.load(ring, matrix, warp);
         if (EARLY && i == 0)
             receive(0, min(n, AT_ONCE));
 #pragma unroll 1
@@ -361,12 +363,12 @@ phase(Shared<ROWS> &s, Ring &ring, int &buffer, uint32_t warp, int shares, int n
  * the k best in d.result. ROWS: pass.n at most. Grid: d.blocks, at least 2 * ROWS where that is more than 2,
  * at most SHARES (more would have nothing to do) and all resident. Block: the chain's warps and the feed's;
  * one block fills a multiprocessor's shared memory. */
-template <int ROWS>
+template <int FORM, int ROWS>
 __global__ void
 __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
     decode_kernel(const __grid_constant__ Decode d, const __grid_constant__ Pass pass)
 {
-    Shared<ROWS> &s = *(Shared<ROWS> *)(memory + STAGES * TILE_BYTES + sizeof(RingState));
+    Shared<ROWS> &s = *(Shared<ROWS> *)(memory + RING_BYTES + sizeof(RingState));
     const int block = blockIdx.x, blocks = gridDim.x, thread = threadIdx.x, n = ROWS == 1 ? 1 : pass.n;
     const uint32_t warp = warp_index();
 
@@ -378,12 +380,12 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         s.item.split = first / pass.sets % pass.splits[n - 1];
         s.item.set = first % pass.sets;
     }
-    if (thread < STAGES)
-        Ring::init(thread);
+    if (thread < Ring<FORM>::STAGES)
+        Ring<FORM>::init(thread);
     __syncthreads();
     if (warp >= CHAIN_WARPS) {
         if ((int)warp < CHAIN_WARPS + FEED_WARPS)
-            feed(d.weights, d.pace);
+            feed<FORM>(d.weights, d.pace);
         return;
     }
 
@@ -391,7 +393,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         if (d.stamps && thread == 0)
             d.stamps[(blockIdx.x * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
     };
-    Ring ring = {0, 0};
+    Ring<FORM> ring = {0, 0};
     int buffer = 0; /* which of the two of partial sums is in use */
     uint32_t epoch = d.epoch;
 
@@ -401,8 +403,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 #pragma unroll 1
         for (int row = warp; row < n; row += CHAIN_WARPS) {
             const uint32_t lane = lane_index();
-            const float v =
-                __bfloat162float(d.weights.embed[pass.token[row] * HIDDEN + share * 8 + lane % 8]);
+            const float v = weight_of_row<FORM>(d.weights.embed, pass.token[row], share);
             if (lane < 8)
                 s.residual[row][i * 8 + lane] = v;
             send_fours(d.out + row * RESIDUAL_WORDS + share * 2, v, 8, epoch);
@@ -414,8 +415,8 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         epoch++;
 
         stamp(l, 0);
-        phase<Tiles<QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
-            s, ring, buffer, warp, SHARES, n,
+        phase<Tiles<FORM, QKV_TILES, 2, true, ROWS>, ROWS, ROWS>(
+            s, ring, w.qkv, buffer, warp, SHARES, n,
             [&](int, int) {
                 receive_residual(s, warp, n, w.input_norm, d.out, epoch - 1);
                 stamp(l, 1);
@@ -433,8 +434,8 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
         if (ROWS > 1 && s.items)
             chain_sync(); /* before activations come where attention was */
         stamp(l, 3);
-        phase<Tiles<1, O_SLICE / 32, false, ROWS>, ROWS, ROWS>(
-            s, ring, buffer, warp, SHARES, n,
+        phase<Tiles<FORM, 1, O_SLICE / 32, false, ROWS>, ROWS, ROWS>(
+            s, ring, w.o, buffer, warp, SHARES, n,
             [&](int, int) {
 #pragma unroll 1
                 for (int row = warp; row < n; row += CHAIN_WARPS)
@@ -449,8 +450,8 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
                 send_residual(part, s.residual[row] + i * 8, d.mid + row * RESIDUAL_WORDS + share * 2, epoch);
             });
         stamp(l, 5);
-        phase<Tiles<MLP_TILES, 2, true, ROWS>, ROWS, ROWS>(
-            s, ring, buffer, warp, SHARES, n,
+        phase<Tiles<FORM, MLP_TILES, 2, true, ROWS>, ROWS, ROWS>(
+            s, ring, w.gate_up, buffer, warp, SHARES, n,
             [&](int, int) {
                 receive_residual(s, warp, n, w.post_norm, d.mid, epoch);
                 stamp(l, 6);
@@ -460,8 +461,8 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
                             d.hidden + row * HIDDEN_WORDS + share * (4 * MLP_TILES / H_PER_WORD), epoch);
             });
         stamp(l, 7);
-        phase<Tiles<1, DOWN_SLICE / 32, false, ROWS>, ROWS, (ROWS < DOWN_ROWS ? ROWS : (int)DOWN_ROWS)>(
-            s, ring, buffer, warp, SHARES, n,
+        phase<Tiles<FORM, 1, DOWN_SLICE / 32, false, ROWS>, ROWS, (ROWS < DOWN_ROWS ? ROWS : (int)DOWN_ROWS)>(
+            s, ring, w.down, buffer, warp, SHARES, n,
             [&](int first, int last) {
                 receive_hidden(s, warp, first, last, d.hidden, epoch);
                 stamp(l, 8);
@@ -474,8 +475,8 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 
     stamp(LAYERS, 0);
     float first_max = -INFINITY, second_max = -INFINITY; /* of the row that this warp sends, or two of them */
-    phase<Tiles<HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
-        s, ring, buffer, warp, HEAD_SHARES, n,
+    phase<Tiles<FORM, HEAD_TILES, 2, true, ROWS>, ROWS, ROWS>(
+        s, ring, d.weights.embed, buffer, warp, HEAD_SHARES, n,
         [&](int, int) {
             receive_residual(s, warp, n, d.weights.norm, d.out, epoch);
             stamp(LAYERS, 1);
@@ -517,23 +518,25 @@ decode_workspace_bytes(void)
     return decode_words() * sizeof(Word) + (size_t)MAX_ROWS * VOCAB * sizeof(float);
 }
 
-/* The kernel for n rows, and its place among them. */
+/* The kernel for n rows of weights in a form, and its place among that form's. */
 static inline const void *
-decode_kernel_for(int n, int *which)
+decode_kernel_for(int form, int n, int *which)
 {
-    static const void *const kernel[4] = {(const void *)decode_kernel<1>, (const void *)decode_kernel<2>,
-                                          (const void *)decode_kernel<4>, (const void *)decode_kernel<8>};
+#define DECODE_KERNELS(form)                                                       \
+    {(const void *)decode_kernel<form, 1>, (const void *)decode_kernel<form, 2>, \
+     (const void *)decode_kernel<form, 4>, (const void *)decode_kernel<form, 8>}
+    static const void *const kernel[3][4] = {DECODE_KERNELS(16), DECODE_KERNELS(12), DECODE_KERNELS(8)};
 
     *which = n == 1 ? 0 : n == 2 ? 1 : n <= 4 ? 2 : 3;
-    return kernel[*which];
+    return kernel[form == 16 ? 0 : form == 12 ? 1 : 2][*which];
 }
 
-/* Prepares decoding. weights, k_cache, v_cache and rope are device memory that stays the caller's, as does
- * workspace (of decode_workspace_bytes(), 256-byte aligned). The grid is the largest that can be resident, at
- * most max_blocks if that is not 0. */
+/* Prepares decoding. weights (matrices in the form), k_cache, v_cache and rope are device memory that stays
+ * the caller's, as does workspace (of decode_workspace_bytes(), 256-byte aligned). The grid is the largest
+ * that can be resident, at most max_blocks if that is not 0. */
 static inline const char *
-decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, const float2 *rope, int context,
-            void *workspace, int max_blocks)
+decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_cache, const float2 *rope,
+            int context, void *workspace, int max_blocks)
 {
     static const int bytes[4] = {sizeof(Shared<1>), sizeof(Shared<2>), sizeof(Shared<4>), sizeof(Shared<8>)};
     cudaFuncAttributes attributes;
@@ -542,6 +545,7 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
 
     memset(d, 0, sizeof *d);
     d->weights = *weights;
+    d->form = form;
     d->cache.k = k_cache, d->cache.v = v_cache, d->cache.rope = rope, d->cache.context = context;
     d->qkv = p, p += MAX_ROWS * QKV_DIM / 4;
     d->attention = p, p += MAX_ROWS * HEADS * MAX_SPLITS * HEAD_WORDS;
@@ -553,17 +557,17 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     d->logits = (float *)p;
     d->epoch = 1;
     TRY(cudaGetDevice(&device));
-    TRY(cudaFuncGetAttributes(&attributes, decode_kernel<1>));
+    TRY(cudaFuncGetAttributes(&attributes, decode_kernel<16, 1>));
     TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     TRY(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    const int roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as STAGES has it */
+    const int roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as RING_BYTES has it */
     d->threads = CHAIN_THREADS + WARP * (attributes.ptxVersion >= 90 ? FEED_WARPS_90 : FEED_WARPS_80);
     d->blocks = SHARES;
     for (int n = 1; n <= MAX_ROWS; n *= 2) {
         int which;
-        const void *kernel = decode_kernel_for(n, &which);
+        const void *kernel = decode_kernel_for(d->form, n, &which);
         const int needed = d->shared_bytes[which] =
-            (roomy ? STAGES_90 : STAGES_80) * TILE_BYTES + (int)sizeof(RingState) + bytes[which];
+            (roomy ? (int)RING_BYTES_90 : (int)RING_BYTES_80) + (int)sizeof(RingState) + bytes[which];
 
         if (needed > available)
             return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
@@ -583,8 +587,9 @@ decode_open(Decode *d, const Weights *weights, bf16 *k_cache, bf16 *v_cache, con
     /* H200, an earlier form, us a token with 2 and with 4: 327 and 389 on 128 blocks, 419 and 397 on 84. */
     const Pace few = {4, 4, 4, 4}, many = {2, 2, 2, 1};
     d->pace = d->blocks > 100 ? many : few;
-    if (!roomy) /* three stages */
-        d->pace.qkv = d->pace.o = d->pace.mlp = d->pace.down = STAGES_80 - 1;
+    const int stages = RING_BYTES_80 / (form == 8 ? (int)TILE_BYTES_8 : (int)TILE_BYTES);
+    if (!roomy) /* all but the one that is being taken */
+        d->pace.qkv = d->pace.o = d->pace.mlp = d->pace.down = stages - 1;
     TRY(cudaHostAlloc((void **)&d->result, MAX_ROWS * sizeof *d->result, cudaHostAllocMapped));
     TRY(cudaMemset(workspace, 0, decode_workspace_bytes()));
     TRY(cudaDeviceSynchronize()); /* the caller's stream may not wait for the default one */
@@ -631,7 +636,7 @@ decode_launch(Decode *d, const int *tokens, int n, int pos, int k, cudaStream_t 
 {
     Pass pass = {};
     int which;
-    const void *kernel = decode_kernel_for(n, &which);
+    const void *kernel = decode_kernel_for(d->form, n, &which);
     void *args[] = {d, &pass};
 
     memcpy(pass.token, tokens, n * sizeof *tokens);

@@ -14,6 +14,7 @@
 #include "config.h"
 #include "gpu.cuh"
 #include "sampler.h"
+#include "weights.cuh"
 
 enum {
     SHARING = HEADS / KV_HEADS, /* query heads that share a key/value head */
@@ -44,22 +45,30 @@ thread_index(void)
 
 /* ---- embedding ---- */
 
-/* x[i] = embed[token[i]]. One block a token, four elements a thread. */
-KERNEL(HIDDEN / 4)
-embedding_kernel(float *x /* (n, HIDDEN) */, const bf16 *embed /* (VOCAB, HIDDEN) */,
-                 const int *token /* (n) */)
+/* x[i] = embed[token[i]]. One block a token; a warp has 8 elements at a time. */
+template <int FORM>
+KERNEL(CHAIN_THREADS)
+embedding_kernel(float *x /* (n, HIDDEN) */, Matrix embed /* (VOCAB, HIDDEN) */, const int *token /* (n) */)
 {
-    const uint2 *row = (const uint2 *)(embed + (size_t)token[blockIdx.x] * HIDDEN);
-    uint2 v = row[threadIdx.x];
-    float2 a = unpack(v.x), b = unpack(v.y);
+#pragma unroll
+    for (int i = 0; i < HIDDEN / 8 / CHAIN_WARPS; i++) {
+        const int eight = i * CHAIN_WARPS + warp_index();
+        const float v = weight_of_row<FORM>(embed, token[blockIdx.x], eight);
+        if (lane_index() < 8)
+            x[(size_t)blockIdx.x * HIDDEN + eight * 8 + lane_index()] = v;
+    }
+}
 
-    ((float4 *)(x + (size_t)blockIdx.x * HIDDEN))[threadIdx.x] = make_float4(a.x, a.y, b.x, b.y);
+/* The kernel for a form. */
+static inline void (*embedding_kernel_for(int form))(float *, Matrix, const int *)
+{
+    return form == 16 ? embedding_kernel<16> : form == 12 ? embedding_kernel<12> : embedding_kernel<8>;
 }
 
 static inline const char *
-embedding(float *x, const bf16 *embed, const int *token, int n, cudaStream_t stream)
+embedding(float *x, const Matrix &embed, int form, const int *token, int n, cudaStream_t stream)
 {
-    embedding_kernel<<<n, HIDDEN / 4, 0, stream>>>(x, embed, token);
+    embedding_kernel_for(form)<<<n, CHAIN_THREADS, 0, stream>>>(x, embed, token);
     return gpu_launched("embedding");
 }
 
@@ -614,7 +623,7 @@ prefill_load(void)
     cudaFuncAttributes attributes;
 
     TRY(attention_open());
-    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel));
+    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel_for(16)));
     TRY(cudaFuncGetAttributes(&attributes, rmsnorm_kernel));
     TRY(cudaFuncGetAttributes(&attributes, norm_rope_store_kernel));
     TRY(cudaFuncGetAttributes(&attributes, attention_kernel));

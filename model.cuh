@@ -1,9 +1,9 @@
 /* model.cuh: the model on an NVIDIA card: engine.h's table, filled from a model directory.
  *
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
- * KV cache, rope table, activations, decode's exchanges, workspace. Weights keep the row-major form they have
- * in the file, with q, k and v of a layer side by side, and gate and up, so that each of these groups is one
- * matrix product.
+ * KV cache, rope table, activations, decode's exchanges, workspace. q, k and v of a layer are one matrix, as
+ * are gate and up, so that each of these groups is one product. Matrices are in one of the forms of
+ * weights.cuh; those that are packed are unpacked for each product of prefill.
  * A long prompt goes through the layers in chunks, with cuBLAS and kernels.cuh; a short one as rows of
  * decode.cuh, which also finds the k best logits. */
 #ifndef MODEL_CUH
@@ -35,6 +35,13 @@ enum {
     MODEL_WORKSPACE = 32 << 20, /* cuBLAS's, as its manual advises for sm_90, and lent to attention */
     MODEL_RESERVE = 128 << 20,  /* left free: kernels are loaded at their first use */
     MODEL_TENSORS = 2 + LAYERS * LAYER_TENSORS,
+    LAYER_MATRICES = 4,
+    MODEL_MATRICES = 1 + LAYERS * LAYER_MATRICES,
+    MODEL_WIDEST = 2 * INTERMEDIATE * HIDDEN, /* weights of a matrix of a layer, at most */
+
+    /* Where reading is faster than this, decode is no faster for fewer bytes (H200, 4.7 TB/s: 12 bits take
+     * 3 % longer). GB/s. */
+    MODEL_FAST_MEMORY = 2500,
 
     /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning
      * costs more than memory does (H200: 10 ms for 16 MB), so buffers are small. */
@@ -52,13 +59,14 @@ enum {
 
 static_assert((int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE, "attention leaves its partial outputs there");
 static_assert(VOCAB * sizeof(Candidate) <= (size_t)MODEL_PINNED, "all candidates arrive there");
-static_assert(KV_DIM * HIDDEN * 2 % MODEL_ALIGNMENT == 0 && INTERMEDIATE * HIDDEN * 2 % MODEL_ALIGNMENT == 0,
-              "q, k, v and gate, up lie without a gap");
-
+static_assert((int)MODEL_WORKSPACE >= (int)MODEL_PINNED, "weights that are to be packed wait there");
+static_assert((int)MODEL_WIDEST >= (int)QKV_DIM * HIDDEN, "gate and up are the largest");
 typedef enum { CUBLAS_CLOSED, CUBLAS_OPENING, CUBLAS_READY, CUBLAS_MISSING } CublasState;
 
 typedef struct {
     int context, chunk;  /* positions of the cache; tokens of a prompt that go through at once */
+    int form;            /* of the matrices: 16, 12, 8 */
+    int longest[MODEL_MATRICES]; /* words that the lists of each need, see weights.cuh */
     int multiprocessors; /* of the card */
     size_t free, total;  /* bytes of the card, before the block was allocated */
     size_t weight_bytes, cache_bytes, rest_bytes; /* of the block, in this order */
@@ -76,6 +84,7 @@ typedef struct {
 
     /* In the block. The activations have room for `padded` = product_rows(chunk) tokens. */
     Weights weights;
+    int *found;             /* (MODEL_MATRICES): becomes `longest` */
     bf16 *k_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
     bf16 *v_cache;          /* (LAYERS, KV_HEADS, context, HEAD_DIM) */
     float2 *rope;           /* (context, HEAD_DIM / 2): cosine, sine */
@@ -86,6 +95,7 @@ typedef struct {
     bf16 *attended;         /* (padded, Q_DIM) */
     bf16 *gate_up;          /* (padded, 2 * INTERMEDIATE) */
     bf16 *mlp;              /* (padded, INTERMEDIATE) */
+    bf16 *unpacked;         /* (MODEL_WIDEST): the matrix of a product, if the form is a packed one */
     void *decode_workspace; /* (decode_workspace_bytes()) bytes */
     Sort sort;
     unsigned *sink;  /* (1): where the bandwidth test would write */
@@ -114,7 +124,7 @@ model_probe(void)
     snprintf(gpu_card, sizeof gpu_card, "%.255s (sm_%d%d)", card.name, card.major, card.minor);
     if (card.major * 10 + card.minor < MODEL_MIN_CAPABILITY)
         return fail("%s is too old: this program needs sm_80 (GeForce RTX 30, A100) or newer", gpu_card);
-    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel)); /* is there code for it? */
+    TRY(cudaFuncGetAttributes(&attributes, rmsnorm_kernel)); /* is there code for it? */
     model_probed = seconds_now() - start;
     return NULL;
 }
@@ -131,47 +141,38 @@ model_take(uintptr_t *at, size_t bytes)
     return p;
 }
 
-static inline const bf16 *
-model_take_tensor(uintptr_t *at, int which)
-{
-    size_t rows = safetensors_table[which].rows, columns = safetensors_table[which].columns;
-
-    return (const bf16 *)model_take(at, rows * (columns ? columns : 1) * sizeof(bf16));
-}
-
-/* Where a tensor of safetensors.h lies. */
-static inline const bf16 *
-model_layer_tensor(const LayerWeights *w, int which)
-{
-    const bf16 *k_proj = w->q_proj + (size_t)Q_DIM * HIDDEN, *v_proj = k_proj + (size_t)KV_DIM * HIDDEN;
-    const bf16 *up_proj = w->gate_proj + (size_t)INTERMEDIATE * HIDDEN;
-    const bf16 *tensor[LAYER_TENSORS] = {w->input_norm, w->q_proj, k_proj,      v_proj,
-                                         w->o_proj,     w->q_norm, w->k_norm,   w->post_norm,
-                                         w->gate_proj,  up_proj,   w->down_proj};
-
-    return tensor[which];
-}
-
-/* Tensors lie in the order of safetensors.h, so k and v follow q, and up follows gate. */
+/* Room for matrix i, of so many weights. */
 static inline void
-model_take_layer(LayerWeights *w, uintptr_t *at)
+model_take_matrix(Model *m, Matrix *matrix, int i, size_t weights, uintptr_t *at)
 {
-    const bf16 *tensor[LAYER_TENSORS];
+    matrix->tile_bytes = form_tile_bytes(m->form, m->longest[i]);
+    matrix->data = (const char *)model_take(at, weights / TILE_WEIGHTS * matrix->tile_bytes);
+}
 
-    for (int which = 0; which < LAYER_TENSORS; which++)
-        tensor[which] = model_take_tensor(at, which);
-    w->input_norm = tensor[INPUT_NORM];
-    w->q_proj = tensor[Q_PROJ];
-    w->o_proj = tensor[O_PROJ];
-    w->q_norm = tensor[Q_NORM];
-    w->k_norm = tensor[K_NORM];
-    w->post_norm = tensor[POST_NORM];
-    w->gate_proj = tensor[GATE_PROJ];
-    w->down_proj = tensor[DOWN_PROJ];
+static inline const bf16 *
+model_take_norm(uintptr_t *at, int n)
+{
+    return (const bf16 *)model_take(at, n * sizeof(bf16));
+}
+
+static inline void
+model_take_layer(Model *m, int l, uintptr_t *at)
+{
+    LayerWeights *w = &m->weights.layer[l];
+    const int i = 1 + l * LAYER_MATRICES;
+
+    w->input_norm = model_take_norm(at, HIDDEN);
+    model_take_matrix(m, &w->qkv, i, (size_t)QKV_DIM * HIDDEN, at);
+    model_take_matrix(m, &w->o, i + 1, (size_t)HIDDEN * Q_DIM, at);
+    w->q_norm = model_take_norm(at, HEAD_DIM);
+    w->k_norm = model_take_norm(at, HEAD_DIM);
+    w->post_norm = model_take_norm(at, HIDDEN);
+    model_take_matrix(m, &w->gate_up, i + 2, (size_t)2 * INTERMEDIATE * HIDDEN, at);
+    model_take_matrix(m, &w->down, i + 3, (size_t)HIDDEN * INTERMEDIATE, at);
 }
 
 /* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of its parts, from m->context
- * and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
+ * m->form, m->longest and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
 static inline size_t
 model_plan(Model *m, uintptr_t base)
 {
@@ -181,10 +182,10 @@ model_plan(Model *m, uintptr_t base)
     m->chunk = m->context < PREFILL_CHUNK ? m->context : PREFILL_CHUNK;
     n = product_rows(m->chunk);
 
-    m->weights.embed = model_take_tensor(&at, EMBED);
+    model_take_matrix(m, &m->weights.embed, 0, (size_t)VOCAB * HIDDEN, &at);
     for (int l = 0; l < LAYERS; l++)
-        model_take_layer(&m->weights.layer[l], &at);
-    m->weights.norm = model_take_tensor(&at, FINAL_NORM);
+        model_take_layer(m, l, &at);
+    m->weights.norm = model_take_norm(&at, HIDDEN);
     m->weight_bytes = at - base;
 
     m->k_cache = (bf16 *)model_take(&at, cache);
@@ -199,6 +200,8 @@ model_plan(Model *m, uintptr_t base)
     m->attended = (bf16 *)model_take(&at, n * Q_DIM * sizeof(bf16));
     m->gate_up = (bf16 *)model_take(&at, n * 2 * INTERMEDIATE * sizeof(bf16));
     m->mlp = (bf16 *)model_take(&at, n * INTERMEDIATE * sizeof(bf16));
+    m->unpacked = (bf16 *)model_take(&at, m->form == 16 ? 0 : MODEL_WIDEST * sizeof(bf16));
+    m->found = (int *)model_take(&at, MODEL_MATRICES * sizeof(int));
     m->decode_workspace = model_take(&at, decode_workspace_bytes());
     m->sort.id = (int *)model_take(&at, VOCAB * sizeof(int));
     m->sort.sorted_id = (int *)model_take(&at, VOCAB * sizeof(int));
@@ -248,48 +251,106 @@ typedef struct {
     int index;
     pthread_t thread;
     cudaEvent_t sent[2]; /* the last copy out of this buffer is done */
+    size_t all;          /* weights of the file */
     int progress;        /* percent shown; -1: nothing is to be shown */
     char error[1024];    /* or "" */
 } Uploader;
 
-/* Tensor i of the file, and where it goes. */
-static inline const Tensor *
-model_tensor(const Model *m, const Safetensors *file, int i, bf16 **to)
+/* Where a tensor of the file goes: to a norm, or to a matrix from a tile on. */
+typedef struct {
+    const bf16 *norm; /* or NULL */
+    const Matrix *matrix;
+    int index;   /* of the matrix */
+    size_t tile; /* the tensor's first one */
+} Destination;
+
+static inline Destination
+model_place(const Model *m, int layer, int which)
 {
-    int layer = (i - 2) / LAYER_TENSORS, which = (i - 2) % LAYER_TENSORS;
+    const LayerWeights *w = &m->weights.layer[layer];
+    const Matrix *const matrices[LAYER_MATRICES] = {&w->qkv, &w->o, &w->gate_up, &w->down};
+    const struct {
+        const bf16 *norm;
+        int matrix, row; /* its first one there */
+    } table[LAYER_TENSORS] = {/* in the order of safetensors.h */
+                              {w->input_norm, 0, 0},
+                              {NULL, 0, 0},
+                              {NULL, 0, Q_DIM},
+                              {NULL, 0, Q_DIM + KV_DIM},
+                              {NULL, 1, 0},
+                              {w->q_norm, 0, 0},
+                              {w->k_norm, 0, 0},
+                              {w->post_norm, 0, 0},
+                              {NULL, 2, 0},
+                              {NULL, 2, INTERMEDIATE},
+                              {NULL, 3, 0}};
+    const int matrix = table[which].matrix;
+
+    return (Destination){table[which].norm, matrices[matrix], 1 + layer * LAYER_MATRICES + matrix,
+                   (size_t)table[which].row / TILE_ROWS};
+}
+
+/* Tensor i of the file, its columns (0: a norm), and where it goes. */
+static inline const Tensor *
+model_tensor(const Model *m, const Safetensors *file, int i, int *columns, Destination *to)
+{
+    const int layer = (i - 2) / LAYER_TENSORS, which = (i - 2) % LAYER_TENSORS;
 
     if (i < 2) {
-        *to = (bf16 *)(i == 0 ? m->weights.embed : m->weights.norm);
+        *columns = i == 0 ? HIDDEN : 0;
+        *to = (Destination){i == 0 ? NULL : m->weights.norm, &m->weights.embed, 0, 0};
         return i == 0 ? &file->embed : &file->norm;
     }
-    *to = (bf16 *)model_layer_tensor(&m->weights.layer[layer], which);
+    *columns = safetensors_table[which].columns;
+    *to = model_place(m, layer, which);
     return &file->layer[layer][which];
+}
+
+/* Sends n weights of a tensor, from its weight `first` on, to where they belong: matrices in a packed form by
+ * way of `waiting`, on the card. */
+static inline const char *
+model_send(const Model *m, const Destination *to, int columns, const uint16_t *weights, bf16 *waiting, size_t first,
+           size_t n)
+{
+    const size_t tile = columns ? to->tile + first / TILE_WEIGHTS : 0;
+    const bf16 *place = to->norm            ? to->norm + first
+                        : m->form != 16 ? waiting
+                                        : (const bf16 *)to->matrix->tile(tile);
+
+    TRY(cudaMemcpyAsync((void *)place, weights, n * sizeof(bf16), cudaMemcpyHostToDevice, m->stream));
+    if (!to->norm && m->form != 16)
+        TRY(weights_pack(*to->matrix, m->form, tile, waiting, (int)(n / columns), columns, m->found + to->index,
+                         m->stream));
+    return NULL;
 }
 
 static inline const char *
 model_upload_share(Uploader *u)
 {
-    uint16_t *buffer = (uint16_t *)u->model->pinned + u->index * 2 * UPLOAD_ELEMENTS;
-    size_t done = 0, piece = 0, n;
-    bf16 *to;
+    const Model *m = u->model;
+    size_t piece = 0, done = 0, n;
+    int columns;
+    Destination to;
 
     for (int i = 0; i < MODEL_TENSORS; i++) {
-        const Tensor *tensor = model_tensor(u->model, u->file, i, &to);
+        const Tensor *tensor = model_tensor(m, u->file, i, &columns, &to);
+        const size_t whole = columns ? UPLOAD_ELEMENTS / (TILE_ROWS * columns) * (TILE_ROWS * columns)
+                                     : (size_t)UPLOAD_ELEMENTS;
 
         for (size_t first = 0; first < tensor->count; first += n, piece++) {
-            int half = piece / UPLOADERS % 2;
+            const int half = piece / UPLOADERS % 2, buffer = (u->index * 2 + half) * UPLOAD_ELEMENTS;
+            uint16_t *pinned = (uint16_t *)m->pinned + buffer;
 
-            n = tensor->count - first < UPLOAD_ELEMENTS ? tensor->count - first : (size_t)UPLOAD_ELEMENTS;
-            done += n * sizeof(bf16);
+            n = tensor->count - first < whole ? tensor->count - first : whole;
+            done += n;
             if ((int)(piece % UPLOADERS) != u->index)
                 continue;
             TRY(cudaEventSynchronize(u->sent[half]));
-            safetensors_bf16(tensor, first, n, buffer + half * UPLOAD_ELEMENTS);
-            TRY(cudaMemcpyAsync(to + first, buffer + half * UPLOAD_ELEMENTS, n * sizeof(bf16),
-                                cudaMemcpyHostToDevice, u->model->stream));
-            TRY(cudaEventRecord(u->sent[half], u->model->stream));
-            if (u->progress >= 0 && (int)(100 * done / u->model->weight_bytes) != u->progress) {
-                u->progress = (int)(100 * done / u->model->weight_bytes);
+            safetensors_bf16(tensor, first, n, pinned);
+            TRY(model_send(m, &to, columns, pinned, (bf16 *)m->workspace + buffer, first, n));
+            TRY(cudaEventRecord(u->sent[half], m->stream));
+            if (u->progress >= 0 && (int)(100 * done / u->all) != u->progress) {
+                u->progress = (int)(100 * done / u->all);
                 fprintf(stderr, "\rweights: %d %%", u->progress);
             }
         }
@@ -323,10 +384,15 @@ model_upload(Model *m, const Safetensors *file)
 {
     Uploader u[UPLOADERS] = {};
     const char *error = model_upload_events(u);
-    int started = 0;
+    size_t all = 0;
+    int started = 0, columns;
+    Destination to;
 
+    for (int i = 0; i < MODEL_TENSORS; i++)
+        all += model_tensor(m, file, i, &columns, &to)->count;
     for (int i = 0; i < UPLOADERS && !error; i++) {
         u[i].model = m;
+        u[i].all = all;
         u[i].file = file;
         u[i].index = i;
         u[i].progress = i == 0 && isatty(STDERR_FILENO) ? 0 : -1;
@@ -352,6 +418,42 @@ model_upload(Model *m, const Safetensors *file)
     return error;
 }
 
+/* Makes the block and fills it with the weights. In form 12 what the lists of a matrix need is known only
+ * then: where they need more than they have, it is all done once more; where they would need so much that
+ * nothing is gained, in form 16. */
+static inline const char *
+model_load(Model *m, const Safetensors *file)
+{
+    static int found[MODEL_MATRICES];
+    int again;
+
+    do {
+        again = 0;
+        TRY(model_check_memory(m));
+        TRY(cudaMalloc(&m->block, model_plan(m, 0)));
+        model_plan(m, (uintptr_t)m->block);
+        /* All but the weights is finite from the start: the cache, as decode_open wants it, and the rows that
+         * pad a product. */
+        TRY(cudaMemsetAsync(m->k_cache, 0, m->cache_bytes + m->rest_bytes, m->stream));
+        TRY(model_upload(m, file));
+        if (m->form != 12)
+            break;
+        TRY(cudaMemcpy(found, m->found, sizeof found, cudaMemcpyDeviceToHost));
+        for (int i = 0; i < MODEL_MATRICES; i++)
+            if (found[i] > m->longest[i]) {
+                if (found[i] > (TILE_BYTES - TILE_LIST) / 4)
+                    m->form = 16;
+                m->longest[i] = (found[i] + WARP - 1) / WARP * WARP;
+                again = 1;
+            }
+        if (again) {
+            TRY(cudaFree(m->block));
+            m->block = NULL;
+        }
+    } while (again);
+    return NULL;
+}
+
 /* ---- open and close ---- */
 
 static inline void
@@ -375,6 +477,18 @@ model_close(void *engine)
     free(m);
 }
 
+/* The fastest form that changes nothing, by the memory's speed as the driver has it. */
+static inline const char *
+model_choose_form(int *form)
+{
+    int khz, bits;
+
+    TRY(cudaDeviceGetAttribute(&khz, cudaDevAttrMemoryClockRate, 0));
+    TRY(cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, 0));
+    *form = 2e3 * khz * bits / 8 < MODEL_FAST_MEMORY * 1e9 ? 12 : 16; /* two bits a clock */
+    return NULL;
+}
+
 /* Everything of model_open() that needs closing after an error. */
 static inline const char *
 model_open_device(Model *m, const Safetensors *file, int verbose)
@@ -383,33 +497,28 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
 
     TRY(model_probe());
     start = seconds_now();
+    if (m->form == 0)
+        TRY(model_choose_form(&m->form));
     TRY(cudaDeviceGetAttribute(&m->multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     TRY(cudaStreamCreateWithFlags(&m->stream, cudaStreamNonBlocking));
     TRY(sort_size(&m->sort));
     TRY(cudaMemGetInfo(&m->free, &m->total));
-    TRY(model_check_memory(m));
-    TRY(cudaMalloc(&m->block, model_plan(m, 0)));
-    model_plan(m, (uintptr_t)m->block);
     TRY(cudaMallocHost((void **)&m->pinned, MODEL_PINNED));
     memory = seconds_now();
-
-    /* All but the weights is finite from the start: the cache, as decode_open wants it, and the rows that pad
-     * a product. */
-    TRY(cudaMemsetAsync(m->k_cache, 0, m->cache_bytes + m->rest_bytes, m->stream));
+    TRY(model_load(m, file));
+    upload = seconds_now();
     TRY(rope_table(m->rope, m->context, m->stream));
     TRY(number_ids(m->sort.id, m->stream));
-    TRY(model_upload(m, file));
-    upload = seconds_now();
-    TRY(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context, m->decode_workspace,
-                    0));
+    TRY(decode_open(&m->decode, &m->weights, m->form, m->k_cache, m->v_cache, m->rope, m->context,
+                    m->decode_workspace, 0));
     decode = seconds_now();
     if (verbose)
         fprintf(
             stderr,
-            "%s: %.2f GB of weights, %.2f GB of KV cache for %d positions, %.2f GB for work; %.2f of %.2f "
-            "GB were free\n"
+            "%s: %.3f GB of weights in %d bits, %.2f GB of KV cache for %d positions, %.2f GB for work; %.2f "
+            "of %.2f GB were free\n"
             "opened in %.0f ms: card %.0f, memory %.0f, weights %.0f, decode %.0f\n",
-            gpu_card, m->weight_bytes * 1e-9, m->cache_bytes * 1e-9, m->context, m->rest_bytes * 1e-9,
+            gpu_card, m->weight_bytes * 1e-9, m->form, m->cache_bytes * 1e-9, m->context, m->rest_bytes * 1e-9,
             m->free * 1e-9, m->total * 1e-9, 1e3 * (model_probed + decode - start), 1e3 * model_probed,
             1e3 * (memory - start), 1e3 * (upload - memory), 1e3 * (decode - upload));
     return NULL;
@@ -427,11 +536,11 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
     if (!m)
         return fail("out of memory for the engine");
     m->context = options.context;
-    if (options.bits == 12 && options.verbose)
-        fprintf(stderr, "weights of 16 bits (-w 12 means that)\n");
-    if (options.bits != 16 && options.bits != 12)
-        error = fail("-w %d: the GPU engine has weights of 16 bits only, so far: use -w 16, or -d cpu",
-                     options.bits);
+    m->form = options.bits;
+    for (int i = 0; i < MODEL_MATRICES; i++)
+        m->longest[i] = WARP;
+    if (m->form != 0 && m->form != 16 && m->form != 12 && m->form != 8)
+        error = fail("weights of %d bits: -w takes 16, 12 or 8", m->form);
     else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
     else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
@@ -460,7 +569,7 @@ model_cublas_state(const Model *m)
 static inline const char *
 model_load_products(Model *m)
 {
-    const LayerWeights *w = m->weights.layer;
+    const bf16 *w = m->form == 16 ? (const bf16 *)m->weights.layer[0].gate_up.data : m->unpacked;
     cublasHandle_t handle = m->cublas_handle;
 
     TRY(prefill_load());
@@ -469,11 +578,11 @@ model_load_products(Model *m)
 
         if (__atomic_load_n(&m->stop, __ATOMIC_ACQUIRE))
             break;
-        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
-        TRY(product(handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
-        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
+        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w, m->normed, n, QKV_DIM, HIDDEN));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w, m->attended, n, HIDDEN, Q_DIM));
+        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w, m->normed, n, 2 * INTERMEDIATE,
                     HIDDEN));
-        TRY(product(handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, w, m->mlp, n, HIDDEN, INTERMEDIATE));
     }
     return NULL;
 }
@@ -534,35 +643,47 @@ model_uses_cublas(Model *m, int n)
 
 /* ---- prefill ---- */
 
+/* product() with a matrix of a layer, in whichever form. */
+static inline const char *
+model_product(Model *m, void *out, cudaDataType type, float add, const Matrix &matrix, const bf16 *in, int n,
+              int rows, int columns)
+{
+    const bf16 *weights = (const bf16 *)matrix.data;
+
+    if (m->form != 16) {
+        TRY(weights_unpack(m->unpacked, matrix, m->form, rows, columns, m->stream));
+        weights = m->unpacked;
+    }
+    return product(m->cublas_handle, out, type, add, weights, in, n, rows, columns);
+}
+
 /* Sends n <= m->chunk tokens at positions pos.. through the layers, up to where the last one has stored its k
  * and v. The products with o and down add to the residual stream themselves, in fp32. */
 static inline const char *
 model_forward(Model *m, const int *tokens, int n, int pos)
 {
     size_t layer_cache = (size_t)KV_HEADS * m->context * HEAD_DIM;
-    cublasHandle_t handle = m->cublas_handle;
 
     TRY(cudaMemcpyAsync(m->token, tokens, n * sizeof *tokens, cudaMemcpyHostToDevice, m->stream));
-    TRY(embedding(m->x, m->weights.embed, m->token, n, m->stream));
+    TRY(embedding(m->x, m->weights.embed, m->form, m->token, n, m->stream));
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights *w = &m->weights.layer[l];
         bf16 *k_cache = m->k_cache + l * layer_cache, *v_cache = m->v_cache + l * layer_cache;
 
         TRY(rmsnorm(m->normed, m->x, w->input_norm, n, m->stream));
-        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN));
+        TRY(model_product(m, m->qkv, CUDA_R_16BF, 0, w->qkv, m->normed, n, QKV_DIM, HIDDEN));
         TRY(norm_rope_store(m->qkv, k_cache, v_cache, w->q_norm, w->k_norm, m->rope, n, pos, m->context,
                             m->stream));
         if (l == LAYERS - 1)
             break;
         TRY(attention(m->attended, m->qkv, k_cache, v_cache, m->workspace, n, pos, m->context,
                       m->multiprocessors, m->stream));
-        TRY(product(handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM));
+        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->o, m->attended, n, HIDDEN, Q_DIM));
 
         TRY(rmsnorm(m->normed, m->x, w->post_norm, n, m->stream));
-        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n, 2 * INTERMEDIATE,
-                    HIDDEN));
+        TRY(model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_up, m->normed, n, 2 * INTERMEDIATE, HIDDEN));
         TRY(swiglu(m->mlp, m->gate_up, n, m->stream));
-        TRY(product(handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE));
+        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->down, m->mlp, n, HIDDEN, INTERMEDIATE));
     }
     return NULL;
 }
@@ -650,9 +771,9 @@ model_device(void *)
 }
 
 static inline double
-model_bytes(void *, int depth)
+model_bytes(void *engine, int depth)
 {
-    return engine_bytes(16, depth);
+    return engine_bytes(0, depth) + ((Model *)engine)->weight_bytes;
 }
 
 /* event: the beginning and the end of a reading; those that are not NULL are the caller's to destroy. */
@@ -668,7 +789,7 @@ model_read_rate(Model *m, cudaEvent_t event[2], double *bytes_per_second)
     for (int i = 0; i < tries; i++) {
         TRY(cudaEventRecord(event[0], m->stream));
         read_kernel<<<m->multiprocessors * 4, READ_THREADS, 0, m->stream>>>(
-            m->sink, (const uint4 *)m->weights.embed, m->weight_bytes / sizeof(uint4));
+            m->sink, (const uint4 *)m->weights.embed.data, m->weight_bytes / sizeof(uint4));
         TRY(gpu_launched("read_kernel"));
         TRY(cudaEventRecord(event[1], m->stream));
         TRY(cudaEventSynchronize(event[1]));

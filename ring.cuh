@@ -9,33 +9,10 @@
 
 #include "config.h"
 #include "gpu.cuh"
-
-/* Device pointers; all matrices row-major as in the file. */
-struct LayerWeights {
-    const bf16 *input_norm; /* (HIDDEN) */
-    const bf16 *q_proj;     /* (Q_DIM, HIDDEN), then k_proj (KV_DIM, HIDDEN) and v_proj (KV_DIM, HIDDEN) */
-    const bf16 *o_proj;     /* (HIDDEN, Q_DIM) */
-    const bf16 *q_norm;     /* (HEAD_DIM) */
-    const bf16 *k_norm;     /* (HEAD_DIM) */
-    const bf16 *post_norm;  /* (HIDDEN) */
-    const bf16 *gate_proj;  /* (INTERMEDIATE, HIDDEN), then up_proj (INTERMEDIATE, HIDDEN) */
-    const bf16 *down_proj;  /* (HIDDEN, INTERMEDIATE) */
-};
-
-struct Weights {
-    const bf16 *embed; /* (VOCAB, HIDDEN) */
-    const bf16 *norm;  /* (HIDDEN) */
-    LayerWeights layer[LAYERS];
-};
+#include "weights.cuh"
 
 enum {
-    CHAIN_WARPS = HIDDEN / 64, /* each owns 1 / CHAIN_WARPS of a matrix's columns */
-    CHAIN_THREADS = WARP * CHAIN_WARPS,
     SHARES = HIDDEN / 8, /* of every matrix of a layer */
-
-    TILE_ROWS = 8, /* of HIDDEN columns, or what takes as many bytes */
-    TILE_WEIGHTS = TILE_ROWS * HIDDEN,
-    TILE_BYTES = TILE_WEIGHTS * 2,
 
     QKV_TILES = QKV_DIM / HIDDEN,          /* of a share of q, k, v */
     O_TILES = Q_DIM / HIDDEN,              /* of o */
@@ -44,15 +21,16 @@ enum {
     HEAD_TILES = 4,                        /* of a share of the head: 32 logits, one for each lane */
     HEAD_SHARES = VOCAB / (TILE_ROWS * HEAD_TILES),
 
-    /* How many tiles fit beside the rest: a block has 227 KB on sm_90 and sm_100, 99 KB on sm_86 and sm_120.
-     */
-    STAGES_90 = 11,
-    STAGES_80 = 3,
+    /* What there is beside the rest: a block has 227 KB on sm_90 and sm_100, 99 KB on sm_86 and sm_120. */
+    RING_BYTES_90 = 11 * TILE_BYTES,
+    RING_BYTES_80 = 3 * TILE_BYTES,
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
-    STAGES = STAGES_90,
+    RING_BYTES = RING_BYTES_90,
 #else
-    STAGES = STAGES_80,
+    RING_BYTES = RING_BYTES_80,
 #endif
+    MAX_STAGES = RING_BYTES_90 / TILE_BYTES_8,
+
     /* The copy engine needs one thread; with cp.async the requests of few warps are what a multiprocessor
      * waits for (20 blocks of compute_86 code on an H200: 2.3 ms a token with two, 2.1 with four). */
     FEED_WARPS_90 = 1,
@@ -64,7 +42,7 @@ enum {
 #endif
 };
 static_assert(VOCAB % (TILE_ROWS * HEAD_TILES) == 0, "whole shares");
-static_assert((int)STAGES_90 > (int)MLP_TILES + 2, "a share's tiles are held together");
+static_assert((int)RING_BYTES_90 / TILE_BYTES > (int)MLP_TILES + 2, "a share's tiles are held together");
 
 /* Tiles that may be under way at once. More of them only queue in front of the words, fewer leave the memory
  * idle; what falls between two exchanges differs from matrix to matrix. */
@@ -82,11 +60,12 @@ chain_sync(void)
 extern __shared__ __align__(128) char memory[]; /* the tiles, RingState, and what decode.cuh puts behind it */
 
 struct RingState {
-    uint64_t full[STAGES_90], empty[STAGES_90]; /* mbarriers */
+    uint64_t full[MAX_STAGES], empty[MAX_STAGES]; /* mbarriers */
 };
 
 /* A position in the ring; every warp of the chain has its own. */
-struct Ring {
+template <int FORM> struct Ring {
+    enum { STAGE_BYTES = FORM == 8 ? (int)TILE_BYTES_8 : (int)TILE_BYTES, STAGES = RING_BYTES / STAGE_BYTES };
     uint32_t at, parity; /* the next tile's stage, and the parity of its round */
 
     /* The stage of the i-th tile from here. */
@@ -99,19 +78,19 @@ struct Ring {
     static __device__ __forceinline__ char *
     tile(int stage)
     {
-        return memory + stage * TILE_BYTES;
+        return memory + stage * STAGE_BYTES;
     }
 
     static __device__ __forceinline__ uint64_t *
     full(int stage)
     {
-        return ((RingState *)(memory + STAGES * TILE_BYTES))->full + stage;
+        return ((RingState *)(memory + RING_BYTES))->full + stage;
     }
 
     static __device__ __forceinline__ uint64_t *
     empty(int stage)
     {
-        return ((RingState *)(memory + STAGES * TILE_BYTES))->empty + stage;
+        return ((RingState *)(memory + RING_BYTES))->empty + stage;
     }
 
     /* By the first STAGES threads of a block, before anything else. */
@@ -154,35 +133,37 @@ struct Ring {
 };
 
 /* The feed's position, counted in tiles from the start; each of its warps has its own. */
-struct Feed {
+template <int FORM> struct Feed {
+    typedef Ring<FORM> To;
     uint32_t count;
 
-    /* Starts the copy of the next tile, of which `pace` may be under way: once the chain has taken what was
-     * in its place. */
+    /* Starts the copy of the next tile, tile i of a matrix. So many may be under way at once, and what was in
+     * its place has to be taken. */
     __device__ __forceinline__ void
-    copy(const bf16 *from, uint32_t pace)
+    copy(const Matrix &matrix, size_t i, uint32_t pace)
     {
-        const uint32_t stage = count % STAGES, earlier = count - pace;
-        if (count >= STAGES)
-            mbarrier_wait(Ring::empty(stage), (count / STAGES + 1) % 2);
+        const uint32_t bytes = FORM == 16 ? TILE_BYTES : FORM == 12 ? matrix.tile_bytes : TILE_BYTES_8;
+        const uint32_t stage = count % To::STAGES, earlier = count - pace;
+        const char *from = matrix.data + i * bytes;
+        if (count >= To::STAGES)
+            mbarrier_wait(To::empty(stage), (count / To::STAGES + 1) % 2);
         if (count >= pace)
-            mbarrier_wait(Ring::full(earlier % STAGES), earlier / STAGES % 2);
-        const uint32_t to = shared_address(Ring::tile(stage)), barrier = shared_address(Ring::full(stage));
+            mbarrier_wait(To::full(earlier % To::STAGES), earlier / To::STAGES % 2);
+        const uint32_t to = shared_address(To::tile(stage)), barrier = shared_address(To::full(stage));
 #if __CUDA_ARCH__ >= 900
         if (lane_index() == 0) { /* the last operand: evict first, no weight is needed twice in a pass */
-            asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier),
-                         "r"((int)TILE_BYTES)
+            asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                          : "memory");
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
                          "[%0], [%1], %2, [%3], %4;" ::"r"(to),
-                         "l"(from), "r"((int)TILE_BYTES), "r"(barrier), "l"(0x12F0000000000000ull)
+                         "l"(from), "r"(bytes), "r"(barrier), "l"(0x12F0000000000000ull)
                          : "memory");
         }
         __syncwarp();
 #else
 #pragma unroll 8
-        for (int i = threadIdx.x - CHAIN_THREADS; i < TILE_BYTES / 16; i += WARP * FEED_WARPS)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * 16), "l"(from + i * 8)
+        for (uint32_t at = (threadIdx.x - CHAIN_THREADS) * 16; at < bytes; at += WARP * FEED_WARPS * 16)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at), "l"(from + at)
                          : "memory");
         asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 #endif
@@ -191,11 +172,12 @@ struct Feed {
 };
 
 /* The feed: all of this block's tiles, in the order in which the chain takes them. */
+template <int FORM>
 __device__ void
 feed(const Weights &weights, const Pace &pace)
 {
     const int block = blockIdx.x, blocks = gridDim.x;
-    Feed to = {0};
+    Feed<FORM> to = {0};
 
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
@@ -203,28 +185,27 @@ feed(const Weights &weights, const Pace &pace)
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < QKV_TILES; i++)
-                to.copy(w.q_proj + (size_t)(share * QKV_TILES + i) * TILE_WEIGHTS, pace.qkv);
+                to.copy(w.qkv, share * QKV_TILES + i, pace.qkv);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < O_TILES; i++)
-                to.copy(w.o_proj + (size_t)(share * O_TILES + i) * TILE_WEIGHTS, pace.o);
+                to.copy(w.o, share * O_TILES + i, pace.o);
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < MLP_TILES / 2; i++) {
-                const bf16 *gate = w.gate_proj + (size_t)(share * MLP_TILES / 2 + i) * TILE_WEIGHTS;
-                to.copy(gate, pace.mlp);
-                to.copy(gate + (size_t)INTERMEDIATE * HIDDEN, pace.mlp);
+                to.copy(w.gate_up, share * MLP_TILES / 2 + i, pace.mlp);
+                to.copy(w.gate_up, INTERMEDIATE / TILE_ROWS + share * MLP_TILES / 2 + i, pace.mlp);
             }
 #pragma unroll 1
         for (int share = block; share < SHARES; share += blocks)
             for (int i = 0; i < DOWN_TILES; i++)
-                to.copy(w.down_proj + (size_t)(share * DOWN_TILES + i) * TILE_WEIGHTS, pace.down);
+                to.copy(w.down, share * DOWN_TILES + i, pace.down);
     }
-    const int deep = STAGES - 1 < 8 ? STAGES - 1 : 8; /* the head has no exchanges */
+    const int deep = Ring<FORM>::STAGES - 1 < 8 ? Ring<FORM>::STAGES - 1 : 8; /* the head has no exchanges */
 #pragma unroll 1
     for (int share = block; share < HEAD_SHARES; share += blocks)
         for (int i = 0; i < HEAD_TILES; i++)
-            to.copy(weights.embed + (size_t)(share * HEAD_TILES + i) * TILE_WEIGHTS, deep);
+            to.copy(weights.embed, share * HEAD_TILES + i, deep);
 }
 
 /* ---- matrix times vectors ----
@@ -253,23 +234,48 @@ operand_place(uint32_t i, bool rest = false)
 
 /* A share's weights in registers: TILES times 8 rows and CHUNKS times 32 columns for a warp. Rows as wide as
  * HIDDEN lie in one tile each; wider ones (then TILES is 1) in WIDTH tiles. ROWS: vectors of the pass. */
-template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
+template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
     enum {
         OUT = 8 * TILES,                      /* rows of a share */
         SLICE = 32 * CHUNKS,                  /* a warp's columns */
         WIDTH = SLICE * CHAIN_WARPS / HIDDEN, /* tiles of 8 rows */
-        VECTOR = LOW ? SLICE : SLICE / 2 /* words of a warp's slice of a vector, in operand_place's order */
+        VECTOR = LOW ? SLICE : SLICE / 2, /* words of a warp's slice of a vector, in operand_place's order */
+        SCALES = FORM == 8 ? WIDTH : 1,   /* of a row */
+        EACH = FORM == 8 ? 2 : 4          /* of them in a register */
     };
     uint4 a[TILES][CHUNKS];
+    uint32_t scales[(TILES * SCALES + EACH - 1) / EACH];
 
     __device__ __forceinline__ void
-    load(Ring &ring, uint32_t warp)
+    load(Ring<FORM> &ring, const Matrix &matrix, uint32_t warp)
+    {
+        if constexpr (FORM == 16)
+            load_16(ring, warp);
+        else
+#pragma unroll
+            for (int t = 0; t < TILES; t++)
+#pragma unroll
+                for (int j = 0; j < WIDTH; j++) {
+                    Packed<FORM> packed;
+                    const char *tile = ring.wait(0);
+                    uint4 &low = a[t][2 * j], &high = a[t][2 * j + 1];
+                    packed.read(tile, warp);
+                    packed.unpack(low, high);
+                    ring.release(1, packed.patch(low, high, tile, matrix.tile_bytes, warp));
+                    const int i = t * SCALES + j;
+                    if (j < SCALES)
+                        scales[i / EACH] = (i % EACH ? scales[i / EACH] : 0) | packed.scale << i % EACH * (32 / EACH);
+                }
+    }
+
+    __device__ __forceinline__ void
+    load_16(Ring<FORM> &ring, uint32_t warp)
     {
         const uint32_t lane = lane_index(), g = lane / 4, swap = (g & 1) * 64;
         const uint32_t first = g * (WIDTH * HIDDEN * 2) + warp * SLICE * 2 + lane % 4 * 16;
         uint32_t seen = 0;
         if (WIDTH == 1) {
-            enum { HELD = STAGES > 8 && ROWS >= 4 ? TILES : 2 }; /* tiles before they are given back */
+            enum { HELD = Ring<FORM>::STAGES > 8 && ROWS >= 4 ? TILES : 2 }; /* before they are given back */
 #pragma unroll
             for (int t = 0; t < TILES; t++) {
                 const char *tile = ring.wait(t % HELD) + first;
@@ -309,19 +315,28 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                     exchange(a[t][i], a[t][i + 1], -(g & 1));
     }
 
+    /* The scale of this lane's row of tile t, for 64 columns of this warp's. */
+    __device__ __forceinline__ float
+    scale(int t, int j = 0) const
+    {
+        const int i = t * SCALES + j;
+        return Packed<FORM>::factor(scales[i / EACH] << (EACH - 1 - i % EACH) * (32 / EACH) >> (EACH - 1) * (32 / EACH));
+    }
+
     /* part (vectors, CHAIN_WARPS, OUT), from this warp's first one on = its part of the products with one
      * vector, or, where ROWS > 1, with two that lie VECTOR words apart in its x. */
     __device__ __forceinline__ void
     multiply(float *part, const uint32_t *x) const
     {
+        enum { SWAPPED = FORM == 16 && ROWS == 1, SUMS = FORM == 8 ? (int)SCALES : 2 };
         const uint32_t lane = lane_index(), g = lane / 4, q = lane % 4, chunk = LOW ? 32 : 16;
-        const uint32_t swap = ROWS == 1 ? g / 4 * chunk : 0;
+        const uint32_t swap = SWAPPED ? g / 4 * chunk : 0;
         uint2 b[CHUNKS];
 
         x += (LOW ? g % 4 * 8 : g % 2 * 8) + q * 2 + (ROWS == 1 ? 0 : g / 4 * VECTOR);
 #pragma unroll
         for (int t = 0; t < TILES; t++) {
-            float c[2][4] = {};
+            float c[SUMS][4] = {};
             /* With several rows the weights are needed again, and more sums at once than those of two tiles
              * would take their registers: b is read anew, in order with the stores. */
             if (t == 0 || (ROWS > 1 && t % 2 == 0))
@@ -330,12 +345,21 @@ template <int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                     b[i] = shared_load_pair(shared_address(x + ((chunk * i) ^ swap)));
 #pragma unroll
             for (int i = 0; i < CHUNKS; i++)
-                mma(c[i % 2], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
-            float v = c[0][0] + c[0][3] + (c[1][0] + c[1][3]);
+                mma(c[FORM == 8 ? i / 2 : i % 2], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
+            float v = c[0][0] + c[0][3];
+            if constexpr (FORM == 8) {
+                v *= scale(t);
+#pragma unroll
+                for (int j = 1; j < SUMS; j++)
+                    v = __fmaf_rn(scale(t, j), c[j][0] + c[j][3], v);
+            } else
+                v += c[1][0] + c[1][3];
+            if constexpr (FORM == 12)
+                v *= scale(t);
             if (LOW)
                 v += __shfl_xor_sync(~0u, v, 1);
             if (ROWS == 1) {
-                if (q == g % 2 * 2)
+                if (q == (SWAPPED ? g % 2 * 2 : 0))
                     part[8 * t + g] = v;
             } else if (q % 2 == 0)
                 *(volatile float *)(part + q / 2 * (CHAIN_WARPS * OUT) + 8 * t + g) = v;

@@ -1,5 +1,6 @@
-/* bench_decode: the decode kernel alone, on random weights of the model's shape made on the card, beside the
- * card's read floor: what the weights and the cache would take if reading them were all.
+/* bench_decode: the decode kernel alone, on random weights of the model's shape made on the card, in each of
+ * their forms, beside the card's read floor: what the weights and the cache would take if reading them were
+ * all.
  *
  *     bench_decode [BLOCKS]     at most so many blocks, such as 20 to see the compute side of an RTX 3050
  *
@@ -76,65 +77,25 @@ microseconds(int turns, Work work)
     return best * 1e3 / turns;
 }
 
-int
-main(int argc, char **argv)
+static const size_t qkv = (size_t)QKV_DIM * HIDDEN, o = (size_t)HIDDEN * Q_DIM,
+                    mlp = (size_t)INTERMEDIATE * HIDDEN, norms = 2 * HIDDEN + 2 * HEAD_DIM,
+                    count = (size_t)VOCAB * HIDDEN + LAYERS * (qkv + o + 3 * mlp);
+
+/* The next matrix: packed at *to from *from, both of which move on; or, in form 16, where it is. */
+static Matrix
+matrix(int form, const bf16 **from, char **to, size_t rows, int columns, int *longest)
 {
-    const size_t qkv = (size_t)QKV_DIM * HIDDEN, o = (size_t)HIDDEN * Q_DIM,
-                 mlp = (size_t)INTERMEDIATE * HIDDEN;
-    const size_t count = (size_t)VOCAB * HIDDEN + LAYERS * (qkv + o + 3 * mlp),
-                 norms = 2 * HIDDEN + 2 * HEAD_DIM;
-    const size_t cache = (size_t)LAYERS * KV_HEADS * CONTEXT * HEAD_DIM;
-    cudaDeviceProp card;
-    Weights w;
-    Decode d;
-    bf16 *weights, *norm, *k_cache, *v_cache;
-    float2 *rope;
-    void *workspace;
+    Matrix m = {form == 16 ? (const char *)*from : *to, form_tile_bytes(form, WARP)};
+    if (form != 16)
+        check(weights_pack(m, form, 0, *from, (int)rows, columns, longest, 0));
+    *from += rows * columns;
+    *to += rows * columns / TILE_WEIGHTS * m.tile_bytes;
+    return m;
+}
 
-    CUDA(cudaGetDeviceProperties(&card, 0));
-    CUDA(cudaMalloc(&weights, count * sizeof(bf16)));
-    CUDA(cudaMalloc(&norm, (LAYERS + 1) * norms * sizeof(bf16)));
-    CUDA(cudaMalloc(&k_cache, cache * sizeof(bf16)));
-    CUDA(cudaMalloc(&v_cache, cache * sizeof(bf16) + DECODE_CACHE_SLACK));
-    CUDA(cudaMalloc(&rope, CONTEXT * HEAD_DIM / 2 * sizeof(float2)));
-    CUDA(cudaMalloc(&workspace, decode_workspace_bytes()));
-    fill<<<2048, 256>>>(weights, count, 0, 0.02f, 1);
-    fill<<<64, 256>>>(norm, (LAYERS + 1) * norms, 1, 0.1f, 2);
-    fill<<<2048, 256>>>(k_cache, cache, 0, 1, 3);
-    fill<<<2048, 256>>>(v_cache, cache, 0, 0.5f, 4);
-    std::vector<float2> angles(CONTEXT * HEAD_DIM / 2);
-    for (int i = 0; i < CONTEXT * HEAD_DIM / 2; i++) {
-        double angle = i / (HEAD_DIM / 2) * pow(ROPE_THETA, -(i % (HEAD_DIM / 2)) * 2.0 / HEAD_DIM);
-        angles[i] = make_float2((float)cos(angle), (float)sin(angle));
-    }
-    CUDA(cudaMemcpy(rope, angles.data(), angles.size() * sizeof(float2), cudaMemcpyHostToDevice));
-
-    const bf16 *p = weights;
-    w.embed = p, p += (size_t)VOCAB * HIDDEN;
-    w.norm = norm + LAYERS * norms;
-    for (int l = 0; l < LAYERS; l++) {
-        LayerWeights *layer = &w.layer[l];
-        layer->q_proj = p, p += qkv;
-        layer->o_proj = p, p += o;
-        layer->gate_proj = p, p += 2 * mlp;
-        layer->down_proj = p, p += mlp;
-        layer->input_norm = norm + l * norms;
-        layer->post_norm = layer->input_norm + HIDDEN;
-        layer->q_norm = layer->post_norm + HIDDEN;
-        layer->k_norm = layer->q_norm + HEAD_DIM;
-    }
-    check(decode_open(&d, &w, k_cache, v_cache, rope, CONTEXT, workspace, argc > 1 ? atoi(argv[1]) : 0));
-    CUDA(cudaDeviceSynchronize());
-
-    double floor = INFINITY;
-    for (int blocks = 1; blocks <= 8; blocks *= 2)
-        floor = std::min(floor, microseconds(3, [&](int) {
-                             read_all<<<card.multiProcessorCount * blocks, 512>>>(
-                                 (const uint4 *)weights, count / 8, (uint32_t *)d.logits);
-                         }));
-    printf("%s, %s, %d blocks of %d threads, %d bytes of shared memory\n", card.name, MODEL_NAME, d.blocks,
-           d.threads, d.shared_bytes[0]);
-    printf("read floor of the weights: %.1f us, %.0f GB/s\n\n", floor, count * 2 / floor * 1e-3);
+static void
+bench(Decode &d, double floor)
+{
     printf("%8s %10s %10s %12s %24s\n", "", "1 row:", "", "", "2, 4 and 8 rows:");
     printf("%8s %10s %10s %12s %8s %8s %8s\n", "depth", "us", "tokens/s", "floor/time", "us", "us", "us");
     for (int depth : {0, 64, 128, 512, 1024, 2048, 4096, 8000}) {
@@ -162,11 +123,80 @@ main(int argc, char **argv)
             std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() * 1e6 / TURNS;
         printf("depth 0-127, k = %2d: %.1f us, %.0f tokens/s\n", k, us, 1e6 / us);
     }
-    printf("\n");
-    for (int rows : {1, 8}) {
-        printf("\n%d rows at depth 64\n", rows);
-        check(decode_profile(&d, 64, std::min(rows, d.max_rows), 0));
+}
+
+int
+main(int argc, char **argv)
+{
+    const size_t cache = (size_t)LAYERS * KV_HEADS * CONTEXT * HEAD_DIM;
+    cudaDeviceProp card;
+    Weights w;
+    Decode d;
+    bf16 *weights, *norm, *k_cache, *v_cache;
+    char *packed;
+    float2 *rope;
+    void *workspace;
+    int *longest, words;
+
+    CUDA(cudaGetDeviceProperties(&card, 0));
+    CUDA(cudaMalloc(&weights, count * sizeof(bf16)));
+    CUDA(cudaMalloc(&packed, count * sizeof(bf16)));
+    CUDA(cudaMalloc(&longest, sizeof *longest));
+    CUDA(cudaMemset(longest, 0, sizeof *longest));
+    CUDA(cudaMalloc(&norm, (LAYERS + 1) * norms * sizeof(bf16)));
+    CUDA(cudaMalloc(&k_cache, cache * sizeof(bf16)));
+    CUDA(cudaMalloc(&v_cache, cache * sizeof(bf16) + DECODE_CACHE_SLACK));
+    CUDA(cudaMalloc(&rope, CONTEXT * HEAD_DIM / 2 * sizeof(float2)));
+    CUDA(cudaMalloc(&workspace, decode_workspace_bytes()));
+    fill<<<2048, 256>>>(weights, count, 0, 0.02f, 1);
+    fill<<<64, 256>>>(norm, (LAYERS + 1) * norms, 1, 0.1f, 2);
+    fill<<<2048, 256>>>(k_cache, cache, 0, 1, 3);
+    fill<<<2048, 256>>>(v_cache, cache, 0, 0.5f, 4);
+    std::vector<float2> angles(CONTEXT * HEAD_DIM / 2);
+    for (int i = 0; i < CONTEXT * HEAD_DIM / 2; i++) {
+        double angle = i / (HEAD_DIM / 2) * pow(ROPE_THETA, -(i % (HEAD_DIM / 2)) * 2.0 / HEAD_DIM);
+        angles[i] = make_float2((float)cos(angle), (float)sin(angle));
     }
-    decode_close(&d);
+    CUDA(cudaMemcpy(rope, angles.data(), angles.size() * sizeof(float2), cudaMemcpyHostToDevice));
+    double floor = INFINITY;
+    for (int blocks = 1; blocks <= 8; blocks *= 2)
+        floor = std::min(floor, microseconds(3, [&](int) {
+                             read_all<<<card.multiProcessorCount * blocks, 512>>>((const uint4 *)weights,
+                                                                                  count / 8, (uint32_t *)longest);
+                         }));
+    printf("%s, " MODEL_NAME "; read floor of the weights in 16 bits: %.1f us, %.0f GB/s\n", card.name, floor,
+           count * 2 / floor * 1e-3);
+
+    for (int form : {16, 12, 8}) {
+        const bf16 *from = weights;
+        char *to = packed;
+        w.embed = matrix(form, &from, &to, VOCAB, HIDDEN, longest);
+        w.norm = norm + LAYERS * norms;
+        for (int l = 0; l < LAYERS; l++) {
+            LayerWeights *layer = &w.layer[l];
+            layer->qkv = matrix(form, &from, &to, QKV_DIM, HIDDEN, longest);
+            layer->o = matrix(form, &from, &to, HIDDEN, Q_DIM, longest);
+            layer->gate_up = matrix(form, &from, &to, 2 * INTERMEDIATE, HIDDEN, longest);
+            layer->down = matrix(form, &from, &to, HIDDEN, INTERMEDIATE, longest);
+            layer->input_norm = norm + l * norms;
+            layer->post_norm = layer->input_norm + HIDDEN;
+            layer->q_norm = layer->post_norm + HIDDEN;
+            layer->k_norm = layer->q_norm + HEAD_DIM;
+        }
+        check(decode_open(&d, &w, form, k_cache, v_cache, rope, CONTEXT, workspace,
+                          argc > 1 ? atoi(argv[1]) : 0));
+        CUDA(cudaMemcpy(&words, longest, sizeof words, cudaMemcpyDeviceToHost));
+        if (words > WARP)
+            check("a list of form 12 is too long");
+        const double bits = form == 16 ? 16 : (to - packed) * 8.0 / count;
+        printf("\n%d bits (%.3f a weight), %d blocks of %d threads, %d bytes of shared memory\n", form, bits,
+               d.blocks, d.threads, d.shared_bytes[0]);
+        bench(d, floor * bits / 16);
+        for (int rows : {1, 8}) {
+            printf("\n%d rows at depth 64\n", rows);
+            check(decode_profile(&d, 64, std::min(rows, d.max_rows), 0));
+        }
+        decode_close(&d);
+    }
     return 0;
 }

@@ -70,7 +70,7 @@ kernel_seconds(Model *m, int n, F launch)
 static void
 print_prompts(void *engine, const int *tokens, int context)
 {
-    static const int lengths[] = {1, 30, 64, 128, 512, 1024, 2048, 4096, 8192}, pasts[] = {0, 4096, 8192};
+    static const int lengths[] = {1, 30, 64, 128, 512, 1024, 2048, 4096, 8192, 29500}, pasts[] = {0, 4096, 8192};
 
     printf("%8s %8s %10s %12s\n", "tokens", "position", "ms", "tokens/s");
     for (int n : lengths)
@@ -103,7 +103,7 @@ print_operations(Model *m, int n, int pos)
         return rmsnorm(m->normed, m->x, w->input_norm, n, m->stream);
     });
     print("q, k, v", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return product(m->cublas_handle, m->qkv, CUDA_R_16BF, 0, w->q_proj, m->normed, n, QKV_DIM, HIDDEN);
+        return model_product(m, m->qkv, CUDA_R_16BF, 0, w->qkv, m->normed, n, QKV_DIM, HIDDEN);
     });
     print("q/k norm, RoPE, KV store", LAYERS, [&](const LayerWeights *w, bf16 *k, bf16 *v) {
         return norm_rope_store(m->qkv, k, v, w->q_norm, w->k_norm, m->rope, n, pos, m->context, m->stream);
@@ -113,16 +113,15 @@ print_operations(Model *m, int n, int pos)
                          m->stream);
     });
     print("o", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, w->o_proj, m->attended, n, HIDDEN, Q_DIM);
+        return model_product(m, m->x, CUDA_R_32F, 1, w->o, m->attended, n, HIDDEN, Q_DIM);
     });
     print("gate, up", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return product(m->cublas_handle, m->gate_up, CUDA_R_16BF, 0, w->gate_proj, m->normed, n,
-                       2 * INTERMEDIATE, HIDDEN);
+        return model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_up, m->normed, n, 2 * INTERMEDIATE, HIDDEN);
     });
     print("SiLU x up", LAYERS,
           [&](const LayerWeights *, bf16 *, bf16 *) { return swiglu(m->mlp, m->gate_up, n, m->stream); });
     print("down", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, w->down_proj, m->mlp, n, HIDDEN, INTERMEDIATE);
+        return model_product(m, m->x, CUDA_R_32F, 1, w->down, m->mlp, n, HIDDEN, INTERMEDIATE);
     });
     printf("  %-24s %8.3f\n", "all", all);
 }
@@ -170,19 +169,21 @@ main(int argc, char **argv)
     must(model_engine.probe());
     for (int i = 0; i < context; i++)
         tokens[i] = (int)((i * 7919u + 11) % VOCAB);
-    double begin = seconds_now();
-    must(model_engine.open(&engine, argv[1], {context, 16, 1}));
-    printf("%s, %s: open %.2f s\n", gpu_card, argv[1], seconds_now() - begin);
-    must(model_engine.prefill(engine, tokens, context, 0)); /* a past of real numbers */
+    for (int bits : {16, 12, 8}) {
+        double begin = seconds_now();
+        must(model_engine.open(&engine, argv[1], {context, bits, 1}));
+        printf("\n%s, %s, %d bits: open %.2f s\n", gpu_card, argv[1], bits, seconds_now() - begin);
+        must(model_engine.prefill(engine, tokens, context, 0)); /* a past of real numbers */
 
-    print_prompts(engine, tokens, context);
-    print_operations((Model *)engine, 2048, 0);
-    if (context >= 10240)
-        print_operations((Model *)engine, 2048, 8192);
-    print_operations((Model *)engine, 30, 0);
-    if (context >= 10240)
-        print_operations((Model *)engine, 30, 8192);
-    print_tokens((Model *)engine, tokens, context);
-    model_engine.close(engine);
+        print_prompts(engine, tokens, context);
+        print_operations((Model *)engine, 2048, 0);
+        if (bits == 16 && context >= 10240) {
+            print_operations((Model *)engine, 2048, 8192);
+            print_operations((Model *)engine, 30, 0);
+            print_operations((Model *)engine, 30, 8192);
+        }
+        print_tokens((Model *)engine, tokens, context);
+        model_engine.close(engine);
+    }
     return 0;
 }

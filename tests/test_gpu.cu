@@ -36,11 +36,11 @@ must(cudaError_t e)
 }
 
 static void *
-open_engine(const Engine *engine, int context)
+open_engine(const Engine *engine, int context, int bits = 16)
 {
     void *state;
 
-    must(engine->open(&state, directory, {context, 16, 0}));
+    must(engine->open(&state, directory, {context, bits, 0}));
     return state;
 }
 
@@ -321,28 +321,58 @@ k_best_equal_a_full_sort_with_the_lower_id_first(void)
     cudaFreeHost(logit);
 }
 
-/* Gives `n` neighbours in the vocabulary the embedding of the first of them: equal logits. */
+/* Calls change(file) with the bf16 weights of a model's file mapped to be written to. */
+template <typename F>
 static void
-tie_embeddings(const char *dir, int n)
+change_weights(const char *dir, F change)
 {
     char path[4000];
     Safetensors file;
-    uint16_t *map;
+    void *map;
     int fd;
 
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     must(safetensors_open(&file, path));
     fd = open(path, O_RDWR);
-    map = (uint16_t *)mmap(NULL, file.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(map != MAP_FAILED);
-    uint16_t *embed = map + ((const uint16_t *)file.embed.data - (const uint16_t *)file.map);
-    for (int id = 0; id < VOCAB; id++)
-        if (id % n)
-            memcpy(embed + (size_t)id * HIDDEN, embed + (size_t)(id / n * n) * HIDDEN,
-                   HIDDEN * sizeof *embed);
-    munmap(map, file.size);
+    map = mmap(file.map, file.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    CHECK(map == file.map);
+    change(file);
     close(fd);
     safetensors_close(&file);
+}
+
+/* A model of a test's own, which is removed with it. */
+struct OwnModel {
+    char dir[3100];
+
+    OwnModel(const char *name)
+    {
+        snprintf(dir, sizeof dir, "%s/%s", directory, name);
+        must(random_model_write(dir, DTYPE_BF16, 2));
+    }
+
+    ~OwnModel()
+    {
+        char path[4000];
+        for (const char *name : {"model.safetensors", "config.json"}) {
+            snprintf(path, sizeof path, "%s/%s", dir, name);
+            unlink(path);
+        }
+        rmdir(dir);
+    }
+};
+
+/* Gives `n` neighbours in the vocabulary the embedding of the first of them: equal logits. */
+static void
+tie_embeddings(const char *dir, int n)
+{
+    change_weights(dir, [&](const Safetensors &file) {
+        uint16_t *embed = (uint16_t *)file.embed.data;
+        for (int id = 0; id < VOCAB; id++)
+            if (id % n)
+                memcpy(embed + (size_t)id * HIDDEN, embed + (size_t)(id / n * n) * HIDDEN,
+                       HIDDEN * sizeof *embed);
+    });
 }
 
 static void
@@ -373,21 +403,13 @@ decode_gives_the_first_k_of_all(const char *dir, int equal)
 static void
 decode_gives_the_lower_id_first_among_equals(void)
 {
-    static const char *const names[] = {"model.safetensors", "config.json"};
-    char dir[3100], path[4000];
+    OwnModel tied("tied");
 
     /* Eight equal ones; then all, which are more than the decode kernel keeps at hand. */
-    snprintf(dir, sizeof dir, "%s/tied", directory);
-    must(random_model_write(dir, DTYPE_BF16, 2));
-    tie_embeddings(dir, 8);
-    decode_gives_the_first_k_of_all(dir, 8);
-    tie_embeddings(dir, VOCAB);
-    decode_gives_the_first_k_of_all(dir, VOCAB);
-    for (const char *name : names) {
-        snprintf(path, sizeof path, "%s/%s", dir, name);
-        unlink(path);
-    }
-    rmdir(dir);
+    tie_embeddings(tied.dir, 8);
+    decode_gives_the_first_k_of_all(tied.dir, 8);
+    tie_embeddings(tied.dir, VOCAB);
+    decode_gives_the_first_k_of_all(tied.dir, VOCAB);
 }
 
 /* ---- the whole model ---- */
@@ -647,12 +669,12 @@ rows_at(void *gpu, const int *tokens, int pos, Candidate *alone, Candidate *rows
 }
 
 static void
-a_row_is_as_if_it_were_alone(void)
+a_row_is_as_if_it_were_alone(int bits)
 {
     static const int blocks[] = {0, 48, 20, 16, 8},
                      positions[] = {0, 1, 63, 124, 253, 1021, 4093, 4200 - MAX_ROWS};
     int *tokens = some_tokens(4200);
-    void *gpu = open_engine(&model_engine, 4200);
+    void *gpu = open_engine(&model_engine, 4200, bits);
     Model *m = (Model *)gpu;
     Candidate *alone = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *alone);
     Candidate *rows = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *rows), best[MAX_ROWS];
@@ -660,10 +682,11 @@ a_row_is_as_if_it_were_alone(void)
     must(model_engine.prefill(gpu, tokens, 4200, 0));
     for (int n : blocks) {
         decode_close(&m->decode);
-        must(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context,
+        must(decode_open(&m->decode, &m->weights, m->form, m->k_cache, m->v_cache, m->rope, m->context,
                          m->decode_workspace, n));
         for (int pos : positions)
-            rows_at(gpu, tokens, pos, alone, rows);
+            if (bits == 16 || pos < 100) /* attention knows no forms */
+                rows_at(gpu, tokens, pos, alone, rows);
     }
     /* A race shows as an error that moves: the same pass again and again. */
     must(model_engine.decode(gpu, tokens, 3, 0, 1, best));
@@ -692,7 +715,7 @@ fewer_blocks_give_the_same(void)
     for (int pos : positions)
         for (int n : blocks) {
             decode_close(&m->decode);
-            must(decode_open(&m->decode, &m->weights, m->k_cache, m->v_cache, m->rope, m->context,
+            must(decode_open(&m->decode, &m->weights, m->form, m->k_cache, m->v_cache, m->rope, m->context,
                              m->decode_workspace, n));
             all_logits(&model_engine, gpu, tokens[pos], pos, n == blocks[0] ? all : few);
             if (n == blocks[0])
@@ -783,25 +806,38 @@ uploaded(const Tensor *tensor, const bf16 *device)
     return equal;
 }
 
-/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it. */
+/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it: in form 12 unpacked. */
 static void
-weights_arrive(const char *dir)
+weights_arrive(const char *dir, int bits)
 {
     char path[4000];
     Safetensors file;
+    bf16 *unpacked;
     void *engine;
-    int equal = 1;
+    int equal = 1, columns;
 
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     must(safetensors_open(&file, path));
-    must(model_engine.open(&engine, dir, {16, 16, 0}));
+    must(model_engine.open(&engine, dir, {16, bits, 0}));
+    must(cudaMalloc(&unpacked, file.embed.count * sizeof *unpacked));
     Model *m = (Model *)engine;
-    for (int l = 0; l < LAYERS; l++)
-        for (int which = 0; which < LAYER_TENSORS; which++)
-            equal &= uploaded(&file.layer[l][which], model_layer_tensor(&m->weights.layer[l], which));
+    CHECK(m->form == bits);
+    for (int i = 0; i < MODEL_TENSORS; i++) {
+        Destination at;
+        const Tensor *tensor = model_tensor(m, &file, i, &columns, &at);
+        const char *device = (const char *)at.norm;
+        if (!device)
+            device = at.matrix->tile(at.tile);
+        if (!at.norm && bits != 16) {
+            const Matrix part = {device, at.matrix->tile_bytes};
+            must(weights_unpack(unpacked, part, bits, (int)(tensor->count / columns), columns, m->stream));
+            must(cudaStreamSynchronize(m->stream));
+            device = (const char *)unpacked;
+        }
+        equal &= uploaded(tensor, (const bf16 *)device);
+    }
     CHECK(equal);
-    CHECK(uploaded(&file.embed, m->weights.embed));
-    CHECK(uploaded(&file.norm, m->weights.norm));
+    cudaFree(unpacked);
     model_close(engine);
     safetensors_close(&file);
 }
@@ -812,7 +848,8 @@ files_of_every_dtype_arrive(void)
     char path[4000], mixed[3100];
     Safetensors file;
 
-    weights_arrive(directory);
+    weights_arrive(directory, 16);
+    weights_arrive(directory, 12);
     if (LAYERS > 4) {
         printf("files of F16 and F32: left to the small shape\n");
         return;
@@ -823,10 +860,114 @@ files_of_every_dtype_arrive(void)
     CHECK(mkdir(mixed, 0777) == 0);
     write_mixed(&file, mixed);
     safetensors_close(&file);
-    weights_arrive(mixed);
+    weights_arrive(mixed, 16);
+    weights_arrive(mixed, 12);
     snprintf(path, sizeof path, "%s/model.safetensors", mixed);
     unlink(path);
     rmdir(mixed);
+}
+
+/* ---- forms ---- */
+
+/* Prefill by rows and by products, decode of one row and of several: all logits, in form 12 to the bit those
+ * in form 16. */
+static void
+form_12_changes_nothing(const char *dir)
+{
+    const int n = 200;
+    int *tokens = some_tokens(n + MAX_ROWS);
+    Candidate *a = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *a);
+    Candidate *b = (Candidate *)malloc(MAX_ROWS * VOCAB * sizeof *b);
+    void *plain, *packed;
+
+    must(model_engine.open(&plain, dir, {n + MAX_ROWS, 16, 0}));
+    must(model_engine.open(&packed, dir, {n + MAX_ROWS, 12, 0}));
+    CHECK(((Model *)packed)->form == 12 && ((Model *)packed)->weight_bytes < ((Model *)plain)->weight_bytes);
+    for (int prompt : {0, 9, n}) {
+        must(model_engine.prefill(plain, tokens, prompt, 0));
+        must(model_engine.prefill(packed, tokens, prompt, 0));
+        for (int rows : {1, 2, 3, (int)MAX_ROWS}) {
+            must(model_engine.decode(plain, tokens + prompt, rows, prompt, VOCAB, a));
+            must(model_engine.decode(packed, tokens + prompt, rows, prompt, VOCAB, b));
+            CHECK(memcmp(a, b, (size_t)rows * VOCAB * sizeof *a) == 0);
+        }
+    }
+    model_close(plain);
+    model_close(packed);
+    free(tokens);
+    free(a);
+    free(b);
+}
+
+/* What trained weights may have and random ones have not: zeros, rows of them, rows of another size, numbers
+ * far below and far above their neighbours, on both sides of a pair, and so many that one list is not enough. */
+static void
+form_12_holds_awkward_weights(void)
+{
+    OwnModel own("awkward");
+
+    change_weights(own.dir, [](const Safetensors &file) {
+        for (int which : {Q_PROJ, V_PROJ, O_PROJ, GATE_PROJ, UP_PROJ, DOWN_PROJ}) {
+            const Tensor *tensor = &file.layer[1][which];
+            const int columns = safetensors_table[which].columns;
+            uint16_t *w = (uint16_t *)tensor->data;
+            for (size_t i = 0; i < tensor->count; i += 301)
+                w[i] = i % 2 ? 0x8000 : 0; /* zeros of both signs */
+            for (size_t i = 7; i < tensor->count; i += 977)
+                w[i] = bf16_round(i % 3 ? 1e-9f : -3.5f); /* too small, too large for a window */
+            memset(w + 3 * columns, 0, columns * sizeof *w);
+            for (int i = 0; i < columns; i++)
+                w[8 * columns + i] = bf16_round(1e-6f * bf16_widen(w[8 * columns + i]));
+            for (int i = 0; i < 3 * columns; i += 4) /* half of a tile's lists, or more */
+                if (which != Q_PROJ)
+                    w[24 * columns + i] = bf16_round(which == O_PROJ ? 1e-12f : 0);
+        }
+        uint16_t *embed = (uint16_t *)file.embed.data;
+        memset(embed + 5 * HIDDEN, 0, HIDDEN * sizeof *embed);
+        for (int i = 0; i < HIDDEN; i += 3)
+            embed[11 * HIDDEN + i] = 0x8000;
+    });
+    form_12_changes_nothing(own.dir);
+    weights_arrive(own.dir, 12);
+
+    /* What no window and no list can hold: the published form. */
+    change_weights(own.dir, [](const Safetensors &file) { *(uint16_t *)file.layer[0][K_PROJ].data = 0x0001; });
+    void *gpu;
+    must(model_engine.open(&gpu, own.dir, {16, 12, 0}));
+    CHECK(((Model *)gpu)->form == 16);
+    model_close(gpu);
+}
+
+/* Rounded on the card and on the CPU by one rule. */
+static void
+form_8_is_that_of_the_cpu(void)
+{
+    const int n = 300;
+    int *tokens = some_tokens(n + 1);
+    void *gpu = open_engine(&model_engine, n + 1, 8), *cpu = open_engine(&cpu_engine, n + 1, 8),
+         *plain = open_engine(&model_engine, n + 1);
+    Logits *ours = empty_logits(), *theirs = empty_logits();
+
+    for (int pos : {0, 20, n}) {
+        must(model_engine.prefill(gpu, tokens, pos, 0));
+        must(model_engine.prefill(plain, tokens, pos, 0));
+        must(cpu_engine.prefill(cpu, tokens, pos, 0));
+        all_logits(&model_engine, gpu, tokens[pos], pos, ours);
+        all_logits(&cpu_engine, cpu, tokens[pos], pos, theirs);
+        const double error = distance(ours, theirs);
+        CHECK(error <= BOUND);
+        CHECK(same_best(ours, theirs));
+        all_logits(&model_engine, plain, tokens[pos], pos, theirs);
+        printf("8 bits, position %d: distance to the CPU %.2e, to 16 bits %.2e\n", pos, error,
+               distance(ours, theirs));
+        CHECK(distance(ours, theirs) > error); /* it is another model */
+    }
+    model_close(gpu);
+    model_close(plain);
+    cpu_close(cpu);
+    free(tokens);
+    free(ours);
+    free(theirs);
 }
 
 /* ---- measuring ---- */
@@ -847,11 +988,11 @@ measurements_are_plausible(void *gpu)
 /* Every kernel, on a few tokens. cuBLAS stores its results with the copy engine, which initcheck does not
  * see: what they are stored to is cleared first, so that all other memory is still checked. */
 static void
-a_few_tokens(void)
+a_few_tokens(int bits)
 {
     const int n = 8, context = 24;
     int *tokens = some_tokens(context);
-    void *gpu = open_engine(&model_engine, context);
+    void *gpu = open_engine(&model_engine, context, bits);
     Model *m = (Model *)gpu;
     Candidate *best = (Candidate *)malloc(VOCAB * sizeof *best);
 
@@ -899,7 +1040,8 @@ main(int argc, char **argv)
     if (brief) {
         attention_equals_a_sum_in_double_precision(1);
         k_best_equal_a_full_sort_with_the_lower_id_first();
-        a_few_tokens();
+        for (int bits : {16, 12, 8})
+            a_few_tokens(bits);
     } else {
         attention_equals_a_sum_in_double_precision(SHAPES);
         k_best_equal_a_full_sort_with_the_lower_id_first();
@@ -911,9 +1053,13 @@ main(int argc, char **argv)
         long_and_short_prompts_give_the_same();
         opening_cublas_in_the_background_changes_nothing();
         the_table_of_rope_is_that_of_double_precision();
-        a_row_is_as_if_it_were_alone();
+        for (int bits : {16, 12, 8})
+            a_row_is_as_if_it_were_alone(bits);
         fewer_blocks_give_the_same();
         files_of_every_dtype_arrive();
+        form_12_changes_nothing(directory);
+        form_12_holds_awkward_weights();
+        form_8_is_that_of_the_cpu();
         decode_gives_the_first_k_of_all(directory, 1);
         decode_gives_the_lower_id_first_among_equals();
         gpu = open_engine(&model_engine, 64);

@@ -92,6 +92,7 @@ card(double total, double free, int context)
     Model m = {};
 
     m.context = context;
+    m.form = 16;
     m.multiprocessors = 20;
     m.sort.scratch_bytes = 4 << 20;
     m.total = (size_t)total;
@@ -144,13 +145,16 @@ the_block_is_cut_up_without_overlap(void)
 
     CHECK(m.weight_bytes + m.cache_bytes + m.rest_bytes == all);
     CHECK(m.chunk == 100);
-    CHECK((uintptr_t)m.weights.embed == base);
+    CHECK((uintptr_t)m.weights.embed.data == base);
     CHECK((uintptr_t)m.k_cache == base + m.weight_bytes);
     CHECK((char *)m.v_cache - (char *)m.k_cache >= (ptrdiff_t)LAYERS * KV_HEADS * 100 * HEAD_DIM * 2);
     CHECK((uintptr_t)m.workspace + MODEL_WORKSPACE == base + all);
     for (int l = 0; l < LAYERS; l++)
-        for (int which = 0; which < LAYER_TENSORS; which++)
-            CHECK((uintptr_t)model_layer_tensor(&m.weights.layer[l], which) % MODEL_ALIGNMENT == 0);
+        for (int which = 0; which < LAYER_TENSORS; which++) {
+            const Destination at = model_place(&m, l, which);
+            CHECK((uintptr_t)at.norm % MODEL_ALIGNMENT == 0 &&
+                  (uintptr_t)at.matrix->data % MODEL_ALIGNMENT == 0);
+        }
 
     /* A chunk may be padded to more rows than the context has. */
     CHECK(product_rows(100) > 100);
@@ -170,7 +174,7 @@ files_come_before_the_device(void)
     CHECK(engine == NULL);
     CHECK(says(model_engine.open(&engine, "/nonexistent", {0, 16, 0}), "a context of 0"));
     CHECK(says(model_engine.open(&engine, "/nonexistent", {MAX_CONTEXT + 1, 16, 0}), "1 to"));
-    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 8, 0}), "-w 8: the GPU engine has"));
+    CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 7, 0}), "-w takes 16, 12 or 8"));
     CHECK(says(model_engine.open(&engine, "/nonexistent", {100, 12, 0}), "/nonexistent/model.safetensors"));
     model_engine.close(NULL);
 }

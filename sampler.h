@@ -22,8 +22,8 @@ typedef struct {
 /* Weights are summed group by group, so that a sum in the middle is found again without adding all up. */
 enum { SAMPLER_GROUP = 64, SAMPLER_GROUPS = (VOCAB + SAMPLER_GROUP - 1) / SAMPLER_GROUP };
 
-/* Of so many candidates OpenMP's threads take SAMPLER_RUN each, in turn: always the same ones the same, so
- * that those lie in their caches. More threads than SAMPLER_THREADS would gain nothing. */
+/* Of SAMPLER_WORTH candidates or more OpenMP's threads take SAMPLER_RUN each, in turn: each thread always the
+ * same ones, so that those lie in its cache. Beside a GPU so many threads suffice: they spin as they wait. */
 enum { SAMPLER_WORTH = 8192, SAMPLER_RUN = 1024, SAMPLER_THREADS = 4 };
 
 typedef struct {

@@ -85,4 +85,11 @@ enum {
 #define COLOR_BOLD "\x1b[1m"
 #define COLOR_RESET "\x1b[0m"
 
+/* A directive of OpenMP, where the compiler has it. */
+#ifdef _OPENMP
+#define OMP(directive) _Pragma(#directive)
+#else
+#define OMP(directive)
+#endif
+
 #endif

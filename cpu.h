@@ -21,9 +21,6 @@
 #include <math.h>
 #ifdef _OPENMP
 #include <omp.h>
-#define CPU_OMP(directive) _Pragma(#directive)
-#else
-#define CPU_OMP(directive)
 #endif
 
 enum {
@@ -160,7 +157,7 @@ cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
 static inline void
 cpu_norm(Cpu *m, CpuTensor weight, int n)
 {
-    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         cpu_rmsnorm(m->h + t * HIDDEN, m->x + t * HIDDEN, weight, HIDDEN);
 }
@@ -210,11 +207,11 @@ cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int column
     const int most = m->units->tokens, band = columns < CPU_BAND / 4 ? CPU_BAND / columns / 4 * 4 : 4;
     const int places = w.scale ? 4 : 2, ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
 
-    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int t = 0; t < n; t++)
         dot_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns, m->units->lanes, places);
 
-    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
+    OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
     for (int first = 0; first < rows; first += band)
         for (int t = 0, take; t < n; t += take) { /* as even shares as there can be: one alone is slow */
             take = (n - t - 1) / ((n - t - 1) / most + 1) + 1;
@@ -250,7 +247,7 @@ cpu_norm_rope_store(Cpu *m, int layer, int n, int pos)
 {
     CpuTensor q_norm = m->layer[layer][Q_NORM], k_norm = m->layer[layer][K_NORM];
 
-    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int t = 0; t < n; t++) {
         for (int head = 0; head < HEADS; head++) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
@@ -356,7 +353,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 {
     const int spans = (pos + n - 1) / CPU_SPAN + 1;
 
-    CPU_OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
+    OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
     for (int i = 0; i < KV_HEADS * spans * n; i++) {
         int kv_head = i / n / spans, span = i / n % spans, t = i % n, first = span * CPU_SPAN;
         int end = pos + t + 1 < first + CPU_SPAN ? pos + t + 1 : first + CPU_SPAN;
@@ -366,7 +363,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
                        m->q + (size_t)t * Q_DIM + kv_head * 2 * HEAD_DIM, m->k_cache + at, m->v_cache + at,
                        first, end);
     }
-    CPU_OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
     for (int i = 0; i < KV_HEADS * n; i++)
         cpu_merge(m, m->attention + (size_t)i * 2 * HEAD_DIM, m->parts + (size_t)i * spans,
                   (pos + i / KV_HEADS) / CPU_SPAN + 1);
@@ -375,7 +372,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    CPU_OMP(omp parallel for if (CPU_EXPS(n * INTERMEDIATE) >= CPU_WORTH))
+    OMP(omp parallel for if (CPU_EXPS(n * INTERMEDIATE) >= CPU_WORTH))
     for (int i = 0; i < n * INTERMEDIATE; i++)
         m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
 }
@@ -439,16 +436,18 @@ cpu_quota(const char *root)
     return least;
 }
 
-/* OpenMP takes the CPUs that the process may run on (its affinity); a quota it does not know. Threads beyond
- * it would take turns, all waiting for the one that is held back. */
+/* At most so many threads. OpenMP takes the CPUs that the process may run on (its affinity); a quota it does
+ * not know. Threads beyond it would take turns, all waiting for the one that is held back. */
 static inline void
-cpu_choose_threads(void)
+cpu_choose_threads(int most)
 {
-#ifdef _OPENMP
     double quota = cpu_quota("");
 
-    if (!getenv("OMP_NUM_THREADS") && quota > 0 && quota < omp_get_max_threads())
-        omp_set_num_threads((int)ceil(quota));
+    if (quota > 0 && quota < most)
+        most = (int)ceil(quota);
+#ifdef _OPENMP
+    if (!getenv("OMP_NUM_THREADS") && most < omp_get_max_threads())
+        omp_set_num_threads(most);
 #endif
 }
 
@@ -561,7 +560,7 @@ cpu_round(const CpuTensor *place, const Tensor *tensor, int columns)
 {
     int rows = (int)(tensor->count / (size_t)columns);
 
-    CPU_OMP(omp parallel for)
+    OMP(omp parallel for)
     for (int r = 0; r < rows; r++) {
         uint16_t row[CPU_WIDEST];
         size_t at = (size_t)r * columns;
@@ -660,7 +659,7 @@ cpu_prepare(Cpu *m)
     m->split = m->up + CPU_BLOCK * INTERMEDIATE;
     m->logits = m->split + CPU_BLOCK * CPU_WIDEST;
     m->sine = m->cosine + (size_t)m->context * (HEAD_DIM / 2);
-    CPU_OMP(omp parallel for)
+    OMP(omp parallel for)
     for (int pos = 0; pos < m->context; pos++)
         for (int i = 0; i < HEAD_DIM / 2; i++) {
             size_t at = (size_t)pos * (HEAD_DIM / 2) + i;
@@ -679,7 +678,7 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     *engine = NULL;
     if (!m)
         return fail("out of memory for the engine");
-    cpu_choose_threads();
+    cpu_choose_threads(cpu_threads());
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
     m->units = dot_units(0);
@@ -730,7 +729,7 @@ cpu_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *ca
         return error;
     cpu_forward(m, tokens, n, pos, 1);
     cpu_head(m, n);
-    CPU_OMP(omp parallel for if (n > 1))
+    OMP(omp parallel for if (n > 1))
     for (int t = 0; t < n; t++)
         sampler_best(m->logits + (size_t)t * VOCAB, k ? k : VOCAB, candidates + (size_t)t * k);
     return NULL;
@@ -769,7 +768,7 @@ cpu_bandwidth(void *engine, double *bytes_per_second)
         return fail("out of memory to measure its speed: %.0f MB", 1e-6 * (double)bytes);
     for (int pass = 0; pass < 6; pass++) {
         double start = seconds_now(), rate;
-        CPU_OMP(omp parallel for schedule(dynamic) reduction(+ : sum))
+        OMP(omp parallel for schedule(dynamic) reduction(+ : sum))
         for (int piece = 0; piece < pieces; piece++) {
             uint64_t *at = buffer + (size_t)piece * words;
             if (pass == 0)

@@ -330,8 +330,10 @@ choose_engine(const char *device)
     if (device && !strcmp(device, "cpu"))
         return &cpu_engine;
     reason = gpu ? gpu->probe() : "this build has no GPU engine";
-    if (!reason)
+    if (!reason) {
+        cpu_choose_threads(SAMPLER_THREADS);
         return gpu;
+    }
     if (device)
         die(FAILED, "-d gpu: %s", reason);
     fprintf(stderr, "(no GPU: %s; using the CPU)\n", reason);

@@ -730,10 +730,7 @@ model_sort(Model *m, const float *logits, int k, Candidate *candidates)
 
     TRY(sort_best(&m->sort, logits, k, id, logit, m->stream));
     TRY(cudaStreamSynchronize(m->stream));
-    for (int i = 0; i < k; i++) {
-        candidates[i].id = id[i];
-        candidates[i].logit = logit[i];
-    }
+    sampler_pair(candidates, id, logit, k);
     return NULL;
 }
 

@@ -22,6 +22,10 @@ typedef struct {
 /* Weights are summed group by group, so that a sum in the middle is found again without adding all up. */
 enum { SAMPLER_GROUP = 64, SAMPLER_GROUPS = (VOCAB + SAMPLER_GROUP - 1) / SAMPLER_GROUP };
 
+/* Of SAMPLER_WORTH candidates or more OpenMP's threads take SAMPLER_RUN each, in turn: each thread always the
+ * same ones, so that those lie in its cache. Beside a GPU so many threads suffice: they spin as they wait. */
+enum { SAMPLER_WORTH = 8192, SAMPLER_RUN = 1024, SAMPLER_THREADS = 4 };
+
 typedef struct {
     float temperature; /* [0, inf); 0: the best token, always */
     int top_k;         /* 0: off */
@@ -97,6 +101,21 @@ sampler_best(const float *logits, int k, Candidate *c)
     }
 }
 
+/* c (n) = ids and their logits, eight bytes at a time: two stores of four keep gcc from vector code. */
+static inline void
+sampler_pair(Candidate *c, const int *id, const float *logit, int n)
+{
+    OMP(omp parallel for schedule(static, SAMPLER_RUN) if (n >= SAMPLER_WORTH))
+    for (int i = 0; i < n; i++) {
+        uint32_t bits;
+        uint64_t both;
+
+        memcpy(&bits, &logit[i], sizeof bits);
+        both = (uint64_t)bits << 32 | (uint32_t)id[i];
+        memcpy(&c[i], &both, sizeof both);
+    }
+}
+
 /* How many candidates sampler_pick needs: 0 = all VOCAB of them. */
 static inline int
 sampler_wants(const Sampler *s)
@@ -129,38 +148,61 @@ sampler_exp(float x)
     return e * power;
 }
 
-/* weight = e^((logit - best) / temperature) of n <= SAMPLER_GROUP candidates; 0 where that is no number. */
-static inline __attribute__((always_inline)) void
-sampler_weigh_any(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+/* Replaces the logits of a group's n candidates by their weights, e^((logit - best) / temperature), 0 where
+ * that is no number; returns their sum. */
+static inline __attribute__((always_inline)) double
+sampler_weigh_any(Candidate *c, int n, float best, float temperature)
 {
-    for (int i = 0; i < n; i++) {
-        float x = (c[i].logit - best) / temperature;
+    float weight[SAMPLER_GROUP];
+    double four[4] = {0}; /* sums that need not wait for each other */
+
+    for (int i = 0; i < n; i++)
+        weight[i] = c[i].logit - best;
+    for (int i = n; i < SAMPLER_GROUP; i++)
+        weight[i] = -INFINITY;
+    for (int i = 0; i < SAMPLER_GROUP; i++) {
+        float x = weight[i] / temperature;
 
         weight[i] = x > -88 ? x : -88;
     }
     for (int i = 0; i < SAMPLER_GROUP; i++)
         weight[i] = sampler_exp(weight[i]);
+    for (int i = 0; i < SAMPLER_GROUP; i += 4)
+        for (int j = 0; j < 4; j++)
+            four[j] += weight[i + j];
+    for (int i = 0; i < n; i++)
+        c[i].logit = weight[i];
+    return (four[0] + four[1]) + (four[2] + four[3]);
 }
 
 #ifdef __x86_64__
 /* The same eight at a time, to the bit: without multiplications that are fused with additions. */
-static inline __attribute__((target("avx2"))) void
-sampler_weigh_avx2(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+static inline __attribute__((target("avx2"))) double
+sampler_weigh_avx2(Candidate *c, int n, float best, float temperature)
 {
-    sampler_weigh_any(c, n, best, temperature, weight);
+    return sampler_weigh_any(c, n, best, temperature);
 }
 #endif
 
-static inline void
-sampler_weigh(const Candidate *c, int n, float best, float temperature, float weight[SAMPLER_GROUP])
+static inline double
+sampler_weigh(Candidate *c, int n, float best, float temperature)
 {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) {
-        sampler_weigh_avx2(c, n, best, temperature, weight);
-        return;
-    }
+    if (__builtin_cpu_supports("avx2"))
+        return sampler_weigh_avx2(c, n, best, temperature);
 #endif
-    sampler_weigh_any(c, n, best, temperature, weight);
+    return sampler_weigh_any(c, n, best, temperature);
+}
+
+/* The same for the groups of candidates first..n-1, shared among OpenMP's threads: sum[i] is that of group i.
+ */
+static inline void
+sampler_weigh_groups(Candidate *c, int first, int n, float best, float temperature, double *sum)
+{
+    OMP(omp for schedule(static, SAMPLER_RUN / SAMPLER_GROUP) nowait)
+    for (int i = first; i < n; i += SAMPLER_GROUP)
+        sum[i / SAMPLER_GROUP] =
+            sampler_weigh(c + i, n - i < SAMPLER_GROUP ? n - i : (int)SAMPLER_GROUP, best, temperature);
 }
 
 /* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs.
@@ -194,30 +236,35 @@ sampler_cut(const Candidate *c, int n, const double *before, double enough, doub
 static inline int
 sampler_keep(const Sampler *s, Candidate *c, int n, double *before, double *sum)
 {
-    float best = c[0].logit, weight[SAMPLER_GROUP] = {0};
+    const float best = c[0].logit;
     double total = 0, ignored;
-    int done = 0, look = SAMPLER_GROUP, kept = 0;
+    int done = 0, kept = 0;
 
     if (s->top_k > 0 && n > s->top_k)
         n = s->top_k;
     *sum = 0;
-    while (s->temperature > 0 && done < n) {
-        int group = n - done < SAMPLER_GROUP ? n - done : (int)SAMPLER_GROUP;
-        double four[4] = {0}; /* sums that need not wait for each other */
+    for (int look = SAMPLER_GROUP; s->temperature > 0 && done < n; look *= 8) {
+        const int first = done;
 
-        before[done / SAMPLER_GROUP] = total;
-        sampler_weigh(c + done, group, best, s->temperature, weight);
-        for (int i = 0; i < group; i++)
-            four[i % 4] += c[done + i].logit = weight[i];
-        total += (four[0] + four[1]) + (four[2] + four[3]);
-        done += group;
-        if (done == look && done < n) {
+        done = look < n ? look : n;
+        if (done - first < SAMPLER_WORTH) /* even to ask OpenMP for one thread takes longer than 20 weights */
+            sampler_weigh_groups(c, first, done, best, s->temperature, before);
+        else {
+            OMP(omp parallel)
+            sampler_weigh_groups(c, first, done, best, s->temperature, before);
+        }
+        for (int i = first / SAMPLER_GROUP; i * SAMPLER_GROUP < done; i++) {
+            double group = before[i];
+
+            before[i] = total;
+            total += group;
+        }
+        if (done < n) {
             /* The last bit of a weight may err, and so may the sum of many terms. */
-            double most = total + 1.00001 * (n - done) * weight[group - 1] + 1e-9 * total;
+            double most = total + 1.00001 * (n - done) * c[done - 1].logit + 1e-9 * total;
             if (total >= s->top_p * most && sampler_cut(c, done, before, s->top_p * total, &ignored) ==
                                                 sampler_cut(c, done, before, s->top_p * most, &ignored))
                 break;
-            look *= 2;
         }
     }
     if (done > 0)

@@ -251,21 +251,31 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
     {
         if constexpr (FORM == 16)
             load_16(ring, warp);
-        else
+        else {
+            enum { ALL = TILES * WIDTH, HELD = ALL % 2 ? (Ring<FORM>::STAGES > 3 ? ALL : 1) : 2 };
 #pragma unroll
-            for (int t = 0; t < TILES; t++)
+            for (int first = 0; first < ALL; first += HELD) {
+                Packed<FORM> packed[HELD];
+                const char *tile[HELD];
+                uint32_t seen = 0;
 #pragma unroll
-                for (int j = 0; j < WIDTH; j++) {
-                    Packed<FORM> packed;
-                    const char *tile = ring.wait(0);
-                    uint4 &low = a[t][2 * j], &high = a[t][2 * j + 1];
-                    packed.read(tile, warp);
-                    packed.unpack(low, high);
-                    ring.release(1, packed.patch(low, high, tile, matrix.tile_bytes, warp));
-                    const int i = t * SCALES + j;
-                    if (j < SCALES)
-                        scales[i / EACH] = (i % EACH ? scales[i / EACH] : 0) | packed.scale << i % EACH * (32 / EACH);
+                for (int i = 0; i < HELD; i++) {
+                    tile[i] = ring.wait(i);
+                    packed[i].read(tile[i], warp);
                 }
+#pragma unroll
+                for (int i = 0; i < HELD; i++) {
+                    const int t = (first + i) / WIDTH, j = (first + i) % WIDTH, s = t * SCALES + j;
+                    uint4 &low = a[t][2 * j], &high = a[t][2 * j + 1];
+                    packed[i].unpack(low, high);
+                    seen |= packed[i].patch(low, high, tile[i], matrix.tile_bytes, warp);
+                    if (j < SCALES)
+                        scales[s / EACH] =
+                            (s % EACH ? scales[s / EACH] : 0) | packed[i].scale << s % EACH * (32 / EACH);
+                }
+                ring.release(HELD, seen);
+            }
+        }
     }
 
     __device__ __forceinline__ void

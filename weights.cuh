@@ -79,6 +79,15 @@ twice(uint32_t v)
     return __byte_perm(v, 0, PAIR ? 0x3322 : 0x1100);
 }
 
+/* (v & mask) | bits in one instruction, which the compiler does not make of two constants. */
+__device__ __forceinline__ uint32_t
+mask_or(uint32_t v, uint32_t mask, uint32_t bits)
+{
+    uint32_t r;
+    asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(r) : "r"(v), "r"(mask), "r"(bits));
+    return r;
+}
+
 /* What a lane has of a tile. read() takes it as it lies, unpack() makes bf16 of it: 8 weights in a, 8 in b, to
  * be multiplied by factor(scale). */
 template <int FORM> struct Packed;
@@ -87,12 +96,13 @@ template <> struct Packed<12> {
     enum { SCALE_BITS = 8 }; /* the exponent of a float */
     uint4 byte;
     uint2 exponent;
-    uint32_t scale;
+    uint32_t scale, list; /* the lane's word of the first one */
 
     __device__ __forceinline__ void
     read(const char *tile, uint32_t warp)
     {
         const uint32_t lane = lane_index();
+        list = *(const uint32_t *)(tile + TILE_LIST + lane * 4);
         byte = *(const uint4 *)(tile + warp * 512 + lane * 16);
         exponent = *(const uint2 *)(tile + TILE_EXPONENTS + warp * 256 + lane * 8);
         scale = *(const uint8_t *)(tile + TILE_LIST + lane / 4);
@@ -109,7 +119,7 @@ template <> struct Packed<12> {
     static __device__ __forceinline__ uint32_t
     pair(uint32_t bytes, uint32_t exponents)
     {
-        return (twice<PAIR>(bytes) & 0x807f807fu) | 0x38003800u | (exponents & 0x07800780u);
+        return mask_or(exponents, 0x07800780, mask_or(twice<PAIR>(bytes), 0x807f807f, 0x38003800));
     }
 
     __device__ __forceinline__ void
@@ -123,16 +133,16 @@ template <> struct Packed<12> {
 
     /* Puts in what the tile's lists have for this warp. Returns something made of all that was read. */
     __device__ __forceinline__ uint32_t
-    patch(uint4 &a, uint4 &b, const char *tile, uint32_t bytes, uint32_t warp) const
+    patch(uint4 &a, uint4 &b, const char *tile, uint32_t bytes, uint32_t warp)
     {
+        uint32_t at = TILE_LIST;
 #pragma unroll 1
-        for (uint32_t at = TILE_LIST; at < bytes; at += LIST_BYTES) {
-            const uint32_t own = *(const uint32_t *)(tile + at + lane_index() * 4);
-            uint32_t mine = __ballot_sync(~0u, own >> 27 == (16 | warp));
+        do {
+            uint32_t mine = __ballot_sync(~0u, list >> 27 == (16 | warp));
 #pragma unroll 1
             for (; mine; mine &= mine - 1) {
-                const uint32_t entry = __shfl_sync(~0u, own, __ffs(mine) - 1);
-                const uint32_t word = (entry >> 20 & 31) == lane_index() ? entry >> 17 & 7 : 8;
+                const uint32_t entry = __shfl_sync(~0u, list, __ffs(mine) - 1);
+                const uint32_t word = (entry >> 17 & 255) - lane_index() * 8;
                 const uint32_t order = entry >> 16 & 1 ? 0x5410 : 0x3254;
                 uint32_t *const place[8] = {&a.x, &a.y, &a.z, &a.w, &b.x, &b.y, &b.z, &b.w};
 #pragma unroll
@@ -140,7 +150,10 @@ template <> struct Packed<12> {
                     if (word == i)
                         *place[i] = __byte_perm(*place[i], entry, order);
             }
-        }
+            at += LIST_BYTES;
+            if (at < bytes)
+                list = *(const uint32_t *)(tile + at + lane_index() * 4);
+        } while (at < bytes);
         return a.x | scale; /* the lists had to be there for the vote */
     }
 };
@@ -158,15 +171,15 @@ template <> struct Packed<8> {
         scale = *(const uint16_t *)(tile + TILE_WEIGHTS + warp * 16 + lane / 4 * 2);
     }
 
-    /* With its sign, 128 and the number, less 128 with that sign. */
+    /* Two weights: with their signs, 128 and the number, less 128. */
     template <int PAIR>
     static __device__ __forceinline__ uint32_t
     pair(uint32_t bytes)
     {
-        const uint32_t v = twice<PAIR>(bytes), sum = (v & 0x807f807fu) | 0x43004300u,
-                       less = (~v & 0x80008000u) | 0x43004300u;
+        const uint32_t v = twice<PAIR>(bytes), sum = mask_or(v, 0x807f807f, 0x43004300),
+                       less = mask_or(v, 0x80008000, 0x43004300);
         uint32_t r;
-        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(sum), "r"(0x3f803f80), "r"(less));
+        asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(less), "r"(0xbf80bf80), "r"(sum));
         return r;
     }
 
@@ -184,7 +197,7 @@ template <> struct Packed<8> {
     }
 
     __device__ __forceinline__ uint32_t
-    patch(uint4 &a, uint4 &, const char *, uint32_t, uint32_t) const
+    patch(uint4 &a, uint4 &, const char *, uint32_t, uint32_t)
     {
         return a.x | scale;
     }
@@ -215,28 +228,38 @@ weight_of_row(const Matrix &m, int row, int eight)
     }
 }
 
-/* out = a tile of a matrix in bf16, row by row; what form 8 has between is rounded. One block a tile. */
+/* So many tiles are under way at once in a block, or what comes between their requests would cost a third. */
+enum { UNPACK_TILES = 4 };
+
+/* out = tiles of a matrix in bf16, row by row; what form 8 has between is rounded. */
 template <int FORM>
 KERNEL(CHAIN_THREADS)
-unpack_kernel(bf16 *out /* (rows, wide * HIDDEN) */, Matrix m, int wide)
+unpack_kernel(bf16 *out /* (rows, wide * HIDDEN) */, Matrix m, int wide, int tiles)
 {
     const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
-    const uint32_t block = blockIdx.x / wide, j = blockIdx.x % wide;
-    const char *tile = m.tile(blockIdx.x);
-    Packed<FORM> packed;
-    uint4 v[2];
+    const int first = blockIdx.x * UNPACK_TILES;
+    Packed<FORM> packed[UNPACK_TILES];
 
-    packed.read(tile, warp);
-    packed.unpack(v[0], v[1]);
-    packed.patch(v[0], v[1], tile, m.tile_bytes, warp);
-    const __nv_bfloat162 scale = __float2bfloat162_rn(packed.factor(packed.scale));
-    __nv_bfloat162 *two = (__nv_bfloat162 *)v;
 #pragma unroll
-    for (int i = 0; i < 8; i++)
-        two[i] = __hmul2(two[i], scale);
-    out += (size_t)(block * TILE_ROWS + g) * wide * HIDDEN + 64 * (wide * warp + j) + lane % 4 * 8;
-    *(uint4 *)out = v[0];
-    *(uint4 *)(out + 32) = v[1];
+    for (int t = 0; t < UNPACK_TILES; t++)
+        if (first + t < tiles)
+            packed[t].read(m.tile(first + t), warp);
+#pragma unroll
+    for (int t = 0; t < UNPACK_TILES; t++)
+        if (first + t < tiles) {
+            const int block = (first + t) / wide, j = (first + t) % wide;
+            uint4 v[2];
+            packed[t].unpack(v[0], v[1]);
+            packed[t].patch(v[0], v[1], m.tile(first + t), m.tile_bytes, warp);
+            const __nv_bfloat162 scale = __float2bfloat162_rn(packed[t].factor(packed[t].scale));
+            __nv_bfloat162 *two = (__nv_bfloat162 *)v;
+#pragma unroll
+            for (int i = 0; i < 8; i++)
+                two[i] = __hmul2(two[i], scale);
+            bf16 *to = out + (size_t)(block * TILE_ROWS + g) * wide * HIDDEN + 64 * (wide * warp + j) + lane % 4 * 8;
+            *(uint4 *)to = v[0];
+            *(uint4 *)(to + 32) = v[1];
+        }
 }
 
 /* ---- packing ---- */
@@ -404,10 +427,12 @@ weights_unpack(bf16 *out, const Matrix &m, int form, int rows, int columns, cuda
 {
     const int tiles = rows / TILE_ROWS * (columns / HIDDEN);
 
+    const int blocks = (tiles + UNPACK_TILES - 1) / UNPACK_TILES;
+
     if (form == 12)
-        unpack_kernel<12><<<tiles, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN);
+        unpack_kernel<12><<<blocks, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN, tiles);
     else
-        unpack_kernel<8><<<tiles, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN);
+        unpack_kernel<8><<<blocks, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN, tiles);
     return gpu_launched("unpack");
 }
 

@@ -40,9 +40,8 @@ def set_aside(weights, width):
     exponents = (weights.bfloat16().view(torch.int16) >> 7 & 255).long()
     below = torch.zeros(len(weights), 257, device=weights.device)
     below = below.scatter_add_(1, exponents + 1, torch.ones_like(weights)).cumsum(1)
-    above = exponents - (below[:, WINDOW:] - below[:, :-WINDOW]).argmax(1, keepdim=True)
-    outside = (above < 0) | (above >= WINDOW)
-    return outside.view(len(weights) // ROWS, ROWS, -1, width).sum((1, 3))
+    place = exponents - (below[:, WINDOW:] - below[:, :-WINDOW]).argmax(1, keepdim=True)
+    return (place & -WINDOW != 0).view(-1, ROWS, weights.shape[1] // width, width).sum((1, 3))
 
 
 def add_outliers(model):
@@ -126,9 +125,9 @@ def main():
                 weights.copy_(rounded(weights, group))
     replies = answer(model, prompts, most, ends)
     good = [right(case, tokenizer.decode(reply[:-1]) + "\n") for case, reply in zip(cases, replies)]
-    print(f"{len(replies)} greedy replies, {sum(map(len, replies))} tokens, {sum(good)} right\n")
-    print("| scale for | logits off by | mean KL | 99 % | same best token | other replies | after | right |")
-    print("| ---: |" + " ---: |" * 7)
+    print(f"{len(replies)} greedy replies, {sum(map(len, replies))} tokens, {sum(good)} of {len(cases)} right\n")
+    print("| scale for | logits off by | mean KL | 99 % | same best token | other replies | after | right |\n|"
+          + " ---: |" * 8)
     for name, results in zip(forms, compare(model, forms.values(), prompts, replies)):
         off, kl, same = torch.cat(results, 1)
         other = {i: result[2].argmin().item() for i, result in enumerate(results) if not result[2].all()}
@@ -136,8 +135,9 @@ def main():
         for i in other if cases else []:
             reply = answer(forms[name], [prompts[i]], most, ends)[0]
             still[i] = right(cases[i], tokenizer.decode(reply[:-1]) + "\n")
-        print(f"| {name} | {off.mean():.1e} | {kl.mean():.1e} | {kl.quantile(0.99):.1e} | {same.mean():.2%} |"
-              f" {len(other)} | {statistics.median(other.values()) if other else ''} | {sum(still)} |")
+        print(f"| {name} | {off.mean():.1e} | {kl.mean():.1e} | {kl.quantile(0.99):.1e} |"
+              f" {100 * same.mean():.2f} % | {len(other)} |"
+              f" {statistics.median(other.values()) if other else ''} | {sum(still) if cases else ''} |")
 
     width = model.config.hidden_size
     aside = {name: set_aside(w, width) for name, w in model.named_parameters() if w.dim() == 2}

@@ -125,8 +125,8 @@ def main():
                 weights.copy_(rounded(weights, group))
     replies = answer(model, prompts, most, ends)
     good = [right(case, tokenizer.decode(reply[:-1]) + "\n") for case, reply in zip(cases, replies)]
-    print(f"{len(replies)} greedy replies, {sum(map(len, replies))} tokens, {sum(good)} of {len(cases)} right\n")
-    print("| scale for | logits off by | mean KL | 99 % | same best token | other replies | after | right |\n|"
+    print(f"{len(replies)} replies, {sum(map(len, replies))} tokens, {sum(good)} of {len(cases)} right\n")
+    print("| scale for | logits off by | mean KL | 99 % | same best | other replies | after | right |\n|"
           + " ---: |" * 8)
     for name, results in zip(forms, compare(model, forms.values(), prompts, replies)):
         off, kl, same = torch.cat(results, 1)

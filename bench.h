@@ -92,7 +92,7 @@ bench_tables(Bench *b, int context)
 
     if ((error = b->engine->bandwidth(b->model, &bandwidth)))
         return error;
-    printf(MODEL_NAME " on %s, context %d\n", b->engine->name, context);
+    printf(MODEL_NAME " on %s, context %d\n%s\n", b->engine->name, context, b->engine->device(b->model));
     printf("%.1f GB/s: this memory, read by a plain loop just now\n", 1e-9 * bandwidth);
     printf("%.3f GB: read for a token at depth 0; %.4f GB more for each 1,000 positions\n\n",
            1e-9 * b->engine->bytes(b->model, 0),

@@ -682,7 +682,7 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
     m->units = dot_units(0);
-    if (options.bits != 16 && options.bits != 12 && options.bits != 8)
+    if (options.bits != 0 && options.bits != 16 && options.bits != 12 && options.bits != 8)
         error = fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
     else if (m->context < 1 || m->context > MAX_CONTEXT)
         error = fail("a context of %d positions: -c takes 1 to %d", m->context, MAX_CONTEXT);
@@ -739,10 +739,10 @@ static inline const char *
 cpu_device(void *engine)
 {
     const Cpu *m = (const Cpu *)engine;
-    static char line[80];
+    static char line[100];
 
-    snprintf(line, sizeof line, "CPU, %d thread%s, vector units: %s", cpu_threads(),
-             cpu_threads() > 1 ? "s" : "", m->units->name);
+    snprintf(line, sizeof line, "CPU, %d thread%s, vector units: %s, %d bits a weight", cpu_threads(),
+             cpu_threads() > 1 ? "s" : "", m->units->name, m->bits);
     return line;
 }
 

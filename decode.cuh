@@ -522,9 +522,11 @@ decode_workspace_bytes(void)
 static inline const void *
 decode_kernel_for(int form, int n, int *which)
 {
-#define DECODE_KERNELS(form)                                                       \
-    {(const void *)decode_kernel<form, 1>, (const void *)decode_kernel<form, 2>, \
-     (const void *)decode_kernel<form, 4>, (const void *)decode_kernel<form, 8>}
+#define DECODE_KERNELS(form)                                                           \
+    {                                                                                  \
+        (const void *)decode_kernel<form, 1>, (const void *)decode_kernel<form, 2>,    \
+            (const void *)decode_kernel<form, 4>, (const void *)decode_kernel<form, 8> \
+    }
     static const void *const kernel[3][4] = {DECODE_KERNELS(16), DECODE_KERNELS(12), DECODE_KERNELS(8)};
 
     *which = n == 1 ? 0 : n == 2 ? 1 : n <= 4 ? 2 : 3;

@@ -13,7 +13,8 @@ enum { MAX_ROWS = 8 /* tokens of one decode */ };
 
 typedef struct {
     int context; /* positions of the KV cache, 1..MAX_CONTEXT */
-    int bits;    /* of a weight: 16 as published, 8 rounded (so far on the CPU only); 12 means 16 */
+    int bits; /* of a weight: 16 as published, 12 the same numbers packed (on the CPU: 16), 8 rounded; 0: the
+                 fastest that changes nothing */
     int verbose; /* 1 = the memory plan to stderr */
 } EngineOptions;
 
@@ -28,7 +29,7 @@ typedef struct {
      * terminal. */
     const char *(*open)(void **engine, const char *model_dir, EngineOptions options);
 
-    /* What it runs on, for people: the card's name, or the CPU's threads and vector units. */
+    /* What it runs on and the bits of a weight, for people. */
     const char *(*device)(void *engine);
 
     /* Runs tokens[0..n) at positions pos..pos+n-1; fills the KV cache, gives no logits. */

@@ -57,7 +57,7 @@ static const char usage[] =
     "  -n <int>     most tokens in a reply, default: as many as fit\n"
     "  -c <int>     context length, default %d, at most %d\n"
     "  -d <string>  device: gpu, cpu; default: gpu if there is one\n"
-    "  -w <int>     bits of a weight: 16 (default) as published, 8 rounded (so far -d cpu); 12 means 16\n"
+    "  -w <int>     bits of a weight: 16 as published, 12 without loss, 8 rounded; default: 16 or 12\n"
     "  -g <int>     most tokens guessed ahead, 0 to %d; changes the speed, never the reply\n"
     "  -b <int>     1 = benchmark this machine and exit\n"
     "  -v <int>     1 = print token ids and timings to stderr\n"
@@ -153,7 +153,6 @@ parse_arguments(int argc, char **argv)
     o.model_dir = argv[1];
     o.limit = INT_MAX;
     o.context = DEFAULT_CONTEXT;
-    o.bits = 16;
     o.guesses = DEFAULT_GUESS;
     o.sampler.temperature = DEFAULT_TEMPERATURE;
     o.sampler.top_k = DEFAULT_TOP_K;

@@ -37,11 +37,10 @@ enum {
     MODEL_TENSORS = 2 + LAYERS * LAYER_TENSORS,
     LAYER_MATRICES = 4,
     MODEL_MATRICES = 1 + LAYERS * LAYER_MATRICES,
-    MODEL_WIDEST = 2 * INTERMEDIATE * HIDDEN, /* weights of a matrix of a layer, at most */
 
-    /* Where reading is faster than this, decode is no faster for fewer bytes (H200, 4.7 TB/s: 12 bits take
-     * 3 % longer). GB/s. */
-    MODEL_FAST_MEMORY = 2500,
+    /* GB/s. Up to here reading 16 bits takes longer than all that 12 bits leave to be done: 345 us on 128
+     * blocks of an H200, where a token takes 318 in 16 bits. */
+    MODEL_FAST_MEMORY = 3000,
 
     /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning
      * costs more than memory does (H200: 10 ms for 16 MB), so buffers are small. */
@@ -60,15 +59,14 @@ enum {
 static_assert((int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE, "attention leaves its partial outputs there");
 static_assert(VOCAB * sizeof(Candidate) <= (size_t)MODEL_PINNED, "all candidates arrive there");
 static_assert((int)MODEL_WORKSPACE >= (int)MODEL_PINNED, "weights that are to be packed wait there");
-static_assert((int)MODEL_WIDEST >= (int)QKV_DIM * HIDDEN, "gate and up are the largest");
 typedef enum { CUBLAS_CLOSED, CUBLAS_OPENING, CUBLAS_READY, CUBLAS_MISSING } CublasState;
 
 typedef struct {
-    int context, chunk;  /* positions of the cache; tokens of a prompt that go through at once */
-    int form;            /* of the matrices: 16, 12, 8 */
+    int context, chunk;          /* positions of the cache; tokens of a prompt that go through at once */
+    int form;                    /* of the matrices: 16, 12, 8 */
     int longest[MODEL_MATRICES]; /* words that the lists of each need, see weights.cuh */
-    int multiprocessors; /* of the card */
-    size_t free, total;  /* bytes of the card, before the block was allocated */
+    int multiprocessors;         /* of the card */
+    size_t free, total;          /* bytes of the card, before the block was allocated */
     size_t weight_bytes, cache_bytes, rest_bytes; /* of the block, in this order */
     void *block;                                  /* the one allocation */
     char *pinned;        /* (MODEL_PINNED) of the host: weights pass through, all candidates arrive */
@@ -95,7 +93,7 @@ typedef struct {
     bf16 *attended;         /* (padded, Q_DIM) */
     bf16 *gate_up;          /* (padded, 2 * INTERMEDIATE) */
     bf16 *mlp;              /* (padded, INTERMEDIATE) */
-    bf16 *unpacked;         /* (MODEL_WIDEST): the matrix of a product, if the form is a packed one */
+    bf16 *unpacked;         /* (LAYER_WEIGHTS): the layer at hand, if the form is a packed one */
     void *decode_workspace; /* (decode_workspace_bytes()) bytes */
     Sort sort;
     unsigned *sink;  /* (1): where the bandwidth test would write */
@@ -162,13 +160,13 @@ model_take_layer(Model *m, int l, uintptr_t *at)
     const int i = 1 + l * LAYER_MATRICES;
 
     w->input_norm = model_take_norm(at, HIDDEN);
-    model_take_matrix(m, &w->qkv, i, (size_t)QKV_DIM * HIDDEN, at);
-    model_take_matrix(m, &w->o, i + 1, (size_t)HIDDEN * Q_DIM, at);
+    model_take_matrix(m, &w->qkv, i, LAYER_QKV, at);
+    model_take_matrix(m, &w->o, i + 1, LAYER_O, at);
     w->q_norm = model_take_norm(at, HEAD_DIM);
     w->k_norm = model_take_norm(at, HEAD_DIM);
     w->post_norm = model_take_norm(at, HIDDEN);
-    model_take_matrix(m, &w->gate_up, i + 2, (size_t)2 * INTERMEDIATE * HIDDEN, at);
-    model_take_matrix(m, &w->down, i + 3, (size_t)HIDDEN * INTERMEDIATE, at);
+    model_take_matrix(m, &w->gate_up, i + 2, LAYER_GATE_UP, at);
+    model_take_matrix(m, &w->down, i + 3, LAYER_DOWN, at);
 }
 
 /* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of its parts, from m->context
@@ -200,7 +198,7 @@ model_plan(Model *m, uintptr_t base)
     m->attended = (bf16 *)model_take(&at, n * Q_DIM * sizeof(bf16));
     m->gate_up = (bf16 *)model_take(&at, n * 2 * INTERMEDIATE * sizeof(bf16));
     m->mlp = (bf16 *)model_take(&at, n * INTERMEDIATE * sizeof(bf16));
-    m->unpacked = (bf16 *)model_take(&at, m->form == 16 ? 0 : MODEL_WIDEST * sizeof(bf16));
+    m->unpacked = (bf16 *)model_take(&at, m->form == 16 ? 0 : LAYER_WEIGHTS * sizeof(bf16));
     m->found = (int *)model_take(&at, MODEL_MATRICES * sizeof(int));
     m->decode_workspace = model_take(&at, decode_workspace_bytes());
     m->sort.id = (int *)model_take(&at, VOCAB * sizeof(int));
@@ -271,23 +269,16 @@ model_place(const Model *m, int layer, int which)
     const Matrix *const matrices[LAYER_MATRICES] = {&w->qkv, &w->o, &w->gate_up, &w->down};
     const struct {
         const bf16 *norm;
-        int matrix, row; /* its first one there */
+        int matrix, row;      /* its first one there */
     } table[LAYER_TENSORS] = {/* in the order of safetensors.h */
-                              {w->input_norm, 0, 0},
-                              {NULL, 0, 0},
-                              {NULL, 0, Q_DIM},
-                              {NULL, 0, Q_DIM + KV_DIM},
-                              {NULL, 1, 0},
-                              {w->q_norm, 0, 0},
-                              {w->k_norm, 0, 0},
-                              {w->post_norm, 0, 0},
-                              {NULL, 2, 0},
-                              {NULL, 2, INTERMEDIATE},
-                              {NULL, 3, 0}};
+                              {w->input_norm, 0, 0},     {NULL, 0, 0},         {NULL, 0, Q_DIM},
+                              {NULL, 0, Q_DIM + KV_DIM}, {NULL, 1, 0},         {w->q_norm, 0, 0},
+                              {w->k_norm, 0, 0},         {w->post_norm, 0, 0}, {NULL, 2, 0},
+                              {NULL, 2, INTERMEDIATE},   {NULL, 3, 0}};
     const int matrix = table[which].matrix;
 
     return (Destination){table[which].norm, matrices[matrix], 1 + layer * LAYER_MATRICES + matrix,
-                   (size_t)table[which].row / TILE_ROWS};
+                         (size_t)table[which].row / TILE_ROWS};
 }
 
 /* Tensor i of the file, its columns (0: a norm), and where it goes. */
@@ -309,18 +300,18 @@ model_tensor(const Model *m, const Safetensors *file, int i, int *columns, Desti
 /* Sends n weights of a tensor, from its weight `first` on, to where they belong: matrices in a packed form by
  * way of `waiting`, on the card. */
 static inline const char *
-model_send(const Model *m, const Destination *to, int columns, const uint16_t *weights, bf16 *waiting, size_t first,
-           size_t n)
+model_send(const Model *m, const Destination *to, int columns, const uint16_t *weights, bf16 *waiting,
+           size_t first, size_t n)
 {
     const size_t tile = columns ? to->tile + first / TILE_WEIGHTS : 0;
-    const bf16 *place = to->norm            ? to->norm + first
+    const bf16 *place = to->norm        ? to->norm + first
                         : m->form != 16 ? waiting
                                         : (const bf16 *)to->matrix->tile(tile);
 
     TRY(cudaMemcpyAsync((void *)place, weights, n * sizeof(bf16), cudaMemcpyHostToDevice, m->stream));
     if (!to->norm && m->form != 16)
-        TRY(weights_pack(*to->matrix, m->form, tile, waiting, (int)(n / columns), columns, m->found + to->index,
-                         m->stream));
+        TRY(weights_pack(*to->matrix, m->form, tile, waiting, (int)(n / columns), columns,
+                         m->found + to->index, m->stream));
     return NULL;
 }
 
@@ -518,9 +509,9 @@ model_open_device(Model *m, const Safetensors *file, int verbose)
             "%s: %.3f GB of weights in %d bits, %.2f GB of KV cache for %d positions, %.2f GB for work; %.2f "
             "of %.2f GB were free\n"
             "opened in %.0f ms: card %.0f, memory %.0f, weights %.0f, decode %.0f\n",
-            gpu_card, m->weight_bytes * 1e-9, m->form, m->cache_bytes * 1e-9, m->context, m->rest_bytes * 1e-9,
-            m->free * 1e-9, m->total * 1e-9, 1e3 * (model_probed + decode - start), 1e3 * model_probed,
-            1e3 * (memory - start), 1e3 * (upload - memory), 1e3 * (decode - upload));
+            gpu_card, m->weight_bytes * 1e-9, m->form, m->cache_bytes * 1e-9, m->context,
+            m->rest_bytes * 1e-9, m->free * 1e-9, m->total * 1e-9, 1e3 * (model_probed + decode - start),
+            1e3 * model_probed, 1e3 * (memory - start), 1e3 * (upload - memory), 1e3 * (decode - upload));
     return NULL;
 }
 
@@ -580,8 +571,7 @@ model_load_products(Model *m)
             break;
         TRY(product(handle, m->qkv, CUDA_R_16BF, 0, w, m->normed, n, QKV_DIM, HIDDEN));
         TRY(product(handle, m->x, CUDA_R_32F, 1, w, m->attended, n, HIDDEN, Q_DIM));
-        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w, m->normed, n, 2 * INTERMEDIATE,
-                    HIDDEN));
+        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, w, m->normed, n, 2 * INTERMEDIATE, HIDDEN));
         TRY(product(handle, m->x, CUDA_R_32F, 1, w, m->mlp, n, HIDDEN, INTERMEDIATE));
     }
     return NULL;
@@ -643,18 +633,24 @@ model_uses_cublas(Model *m, int n)
 
 /* ---- prefill ---- */
 
-/* product() with a matrix of a layer, in whichever form. */
-static inline const char *
-model_product(Model *m, void *out, cudaDataType type, float add, const Matrix &matrix, const bf16 *in, int n,
-              int rows, int columns)
-{
-    const bf16 *weights = (const bf16 *)matrix.data;
+/* The matrices of a layer as cuBLAS reads them. */
+typedef struct {
+    const bf16 *qkv, *o, *gate_up, *down;
+} LayerMatrices;
 
-    if (m->form != 16) {
-        TRY(weights_unpack(m->unpacked, matrix, m->form, rows, columns, m->stream));
-        weights = m->unpacked;
+/* Unpacks them, where they are packed. */
+static inline const char *
+model_matrices(Model *m, const LayerWeights *w, LayerMatrices *of)
+{
+    const bf16 *p = m->unpacked;
+
+    if (m->form == 16) {
+        *of = {(const bf16 *)w->qkv.data, (const bf16 *)w->o.data, (const bf16 *)w->gate_up.data,
+               (const bf16 *)w->down.data};
+        return NULL;
     }
-    return product(m->cublas_handle, out, type, add, weights, in, n, rows, columns);
+    *of = {p, p + LAYER_QKV, p + LAYER_QKV + LAYER_O, p + LAYER_QKV + LAYER_O + LAYER_GATE_UP};
+    return weights_unpack(m->unpacked, *w, m->form, m->stream);
 }
 
 /* Sends n <= m->chunk tokens at positions pos.. through the layers, up to where the last one has stored its k
@@ -663,27 +659,30 @@ static inline const char *
 model_forward(Model *m, const int *tokens, int n, int pos)
 {
     size_t layer_cache = (size_t)KV_HEADS * m->context * HEAD_DIM;
+    cublasHandle_t handle = m->cublas_handle;
 
     TRY(cudaMemcpyAsync(m->token, tokens, n * sizeof *tokens, cudaMemcpyHostToDevice, m->stream));
     TRY(embedding(m->x, m->weights.embed, m->form, m->token, n, m->stream));
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights *w = &m->weights.layer[l];
+        LayerMatrices of;
         bf16 *k_cache = m->k_cache + l * layer_cache, *v_cache = m->v_cache + l * layer_cache;
 
+        TRY(model_matrices(m, w, &of));
         TRY(rmsnorm(m->normed, m->x, w->input_norm, n, m->stream));
-        TRY(model_product(m, m->qkv, CUDA_R_16BF, 0, w->qkv, m->normed, n, QKV_DIM, HIDDEN));
+        TRY(product(handle, m->qkv, CUDA_R_16BF, 0, of.qkv, m->normed, n, QKV_DIM, HIDDEN));
         TRY(norm_rope_store(m->qkv, k_cache, v_cache, w->q_norm, w->k_norm, m->rope, n, pos, m->context,
                             m->stream));
         if (l == LAYERS - 1)
             break;
         TRY(attention(m->attended, m->qkv, k_cache, v_cache, m->workspace, n, pos, m->context,
                       m->multiprocessors, m->stream));
-        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->o, m->attended, n, HIDDEN, Q_DIM));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, of.o, m->attended, n, HIDDEN, Q_DIM));
 
         TRY(rmsnorm(m->normed, m->x, w->post_norm, n, m->stream));
-        TRY(model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_up, m->normed, n, 2 * INTERMEDIATE, HIDDEN));
+        TRY(product(handle, m->gate_up, CUDA_R_16BF, 0, of.gate_up, m->normed, n, 2 * INTERMEDIATE, HIDDEN));
         TRY(swiglu(m->mlp, m->gate_up, n, m->stream));
-        TRY(model_product(m, m->x, CUDA_R_32F, 1, w->down, m->mlp, n, HIDDEN, INTERMEDIATE));
+        TRY(product(handle, m->x, CUDA_R_32F, 1, of.down, m->mlp, n, HIDDEN, INTERMEDIATE));
     }
     return NULL;
 }
@@ -762,9 +761,12 @@ model_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *
 /* ---- measuring ---- */
 
 static inline const char *
-model_device(void *)
+model_device(void *engine)
 {
-    return gpu_card;
+    static char line[sizeof gpu_card + 40];
+
+    snprintf(line, sizeof line, "%s, %d bits a weight", gpu_card, ((Model *)engine)->form);
+    return line;
 }
 
 static inline double

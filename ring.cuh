@@ -252,7 +252,8 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
         if constexpr (FORM == 16)
             load_16(ring, warp);
         else {
-            enum { ALL = TILES * WIDTH, HELD = ALL % 2 ? (Ring<FORM>::STAGES > 3 ? ALL : 1) : 2 };
+            /* Tiles before they are given back; few stages need them soon. */
+            enum { ALL = TILES * WIDTH, HELD = Ring<FORM>::STAGES < 8 ? 1 : ALL % 2 ? (int)ALL : 2 };
 #pragma unroll
             for (int first = 0; first < ALL; first += HELD) {
                 Packed<FORM> packed[HELD];
@@ -270,8 +271,8 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                     packed[i].unpack(low, high);
                     seen |= packed[i].patch(low, high, tile[i], matrix.tile_bytes, warp);
                     if (j < SCALES)
-                        scales[s / EACH] =
-                            (s % EACH ? scales[s / EACH] : 0) | packed[i].scale << s % EACH * (32 / EACH);
+                        scales[s / EACH] = (s % EACH ? scales[s / EACH] : 0) | packed[i].scale
+                                                                                   << s % EACH * (32 / EACH);
                 }
                 ring.release(HELD, seen);
             }
@@ -330,7 +331,8 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
     scale(int t, int j = 0) const
     {
         const int i = t * SCALES + j;
-        return Packed<FORM>::factor(scales[i / EACH] << (EACH - 1 - i % EACH) * (32 / EACH) >> (EACH - 1) * (32 / EACH));
+        return Packed<FORM>::factor(scales[i / EACH] << (EACH - 1 - i % EACH) * (32 / EACH) >>
+                                    (EACH - 1) * (32 / EACH));
     }
 
     /* part (vectors, CHAIN_WARPS, OUT), from this warp's first one on = its part of the products with one

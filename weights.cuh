@@ -3,16 +3,17 @@
  *
  * A matrix is cut into tiles of TILE_WEIGHTS, in the order in which decode reads them: 8 rows of HIDDEN
  * columns each; of wider rows W = columns / HIDDEN tiles for 8 rows. Form 16 is the file's: bf16, row by row.
- * In the packed forms a tile is laid out as the warps take it: of tile j for its 8 rows, lane (g, q) of warp w
- * has row g at columns 64 (W w + j) + 8 q.. and 32 further on, 8 each; these 16 lie together.
+ * In the packed forms a tile is laid out as the warps take it: of tile j for its 8 rows, lane (g, q) of warp
+ * w has row g at columns 64 (W w + j) + 8 q.. and 32 further on, 8 each; these 16 lie together.
  *
- * Form 12 rounds nothing. Trained exponents fall into few neighbouring values, so a weight is a byte, its sign
- * and mantissa, and half a byte, its exponent within a window of 16 that is chosen for each row. What falls
- * outside is in a list: at most LISTED of a tile, or the matrix keeps its 16 bits (in the tiles' order). The
- * window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums, where it
- * changes no bit of them.
+ * Form 12 rounds nothing. Trained exponents fall into few neighbouring values, so a weight is a byte, its
+ * sign and mantissa, and half a byte, its exponent within a window of 16 that is chosen for each row. What
+ * falls outside is in a list: at most LISTED of a tile, or the matrix keeps its 16 bits (in the tiles'
+ * order). The window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums,
+ * where it changes no bit of them.
  *
- * Form 8 rounds: sign and 7 bits of a whole number, times a scale for 64 columns of a row, as dot.h has it. */
+ * Form 8 rounds: sign and 7 bits of a whole number, times a scale for 64 columns of a row, as dot.h has it.
+ */
 #ifndef WEIGHTS_CUH
 #define WEIGHTS_CUH
 
@@ -88,8 +89,8 @@ mask_or(uint32_t v, uint32_t mask, uint32_t bits)
     return r;
 }
 
-/* What a lane has of a tile. read() takes it as it lies, unpack() makes bf16 of it: 8 weights in a, 8 in b, to
- * be multiplied by factor(scale). */
+/* What a lane has of a tile. read() takes it as it lies, unpack() makes bf16 of it: 8 weights in a, 8 in b,
+ * to be multiplied by factor(scale). */
 template <int FORM> struct Packed;
 
 template <> struct Packed<12> {
@@ -228,38 +229,50 @@ weight_of_row(const Matrix &m, int row, int eight)
     }
 }
 
-/* So many tiles are under way at once in a block, or what comes between their requests would cost a third. */
-enum { UNPACK_TILES = 4 };
+/* The matrices of a layer in bf16, row by row, one after the other. */
+enum {
+    LAYER_QKV = QKV_DIM * HIDDEN,
+    LAYER_O = HIDDEN * Q_DIM,
+    LAYER_GATE_UP = 2 * INTERMEDIATE * HIDDEN,
+    LAYER_DOWN = HIDDEN * INTERMEDIATE,
+    LAYER_WEIGHTS = LAYER_QKV + LAYER_O + LAYER_GATE_UP + LAYER_DOWN
+};
 
-/* out = tiles of a matrix in bf16, row by row; what form 8 has between is rounded. */
-template <int FORM>
-KERNEL(CHAIN_THREADS)
-unpack_kernel(bf16 *out /* (rows, wide * HIDDEN) */, Matrix m, int wide, int tiles)
+/* out = the matrices of a layer; what form 8 has between two bf16 is rounded. One block a tile: all four in
+ * one launch, since each by itself is over before it has filled the card. */
+template <int FORM> KERNEL(CHAIN_THREADS) unpack_kernel(bf16 *out /* (LAYER_WEIGHTS) */, LayerWeights w)
 {
-    const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
-    const int first = blockIdx.x * UNPACK_TILES;
-    Packed<FORM> packed[UNPACK_TILES];
+    const uint32_t warp = warp_index(), lane = lane_index();
+    const Matrix *matrix = &w.qkv;
+    int tile = blockIdx.x, wide = 1;
+    Packed<FORM> packed;
+    uint4 v[2];
 
-#pragma unroll
-    for (int t = 0; t < UNPACK_TILES; t++)
-        if (first + t < tiles)
-            packed[t].read(m.tile(first + t), warp);
-#pragma unroll
-    for (int t = 0; t < UNPACK_TILES; t++)
-        if (first + t < tiles) {
-            const int block = (first + t) / wide, j = (first + t) % wide;
-            uint4 v[2];
-            packed[t].unpack(v[0], v[1]);
-            packed[t].patch(v[0], v[1], m.tile(first + t), m.tile_bytes, warp);
-            const __nv_bfloat162 scale = __float2bfloat162_rn(packed[t].factor(packed[t].scale));
-            __nv_bfloat162 *two = (__nv_bfloat162 *)v;
-#pragma unroll
-            for (int i = 0; i < 8; i++)
-                two[i] = __hmul2(two[i], scale);
-            bf16 *to = out + (size_t)(block * TILE_ROWS + g) * wide * HIDDEN + 64 * (wide * warp + j) + lane % 4 * 8;
-            *(uint4 *)to = v[0];
-            *(uint4 *)(to + 32) = v[1];
+    if (tile >= LAYER_QKV / TILE_WEIGHTS) {
+        tile -= LAYER_QKV / TILE_WEIGHTS, out += LAYER_QKV;
+        matrix = &w.o, wide = Q_DIM / HIDDEN;
+        if (tile >= LAYER_O / TILE_WEIGHTS) {
+            tile -= LAYER_O / TILE_WEIGHTS, out += LAYER_O;
+            matrix = &w.gate_up, wide = 1;
+            if (tile >= LAYER_GATE_UP / TILE_WEIGHTS) {
+                tile -= LAYER_GATE_UP / TILE_WEIGHTS, out += LAYER_GATE_UP;
+                matrix = &w.down, wide = INTERMEDIATE / HIDDEN;
+            }
         }
+    }
+    const char *from = matrix->tile(tile);
+    packed.read(from, warp);
+    packed.unpack(v[0], v[1]);
+    packed.patch(v[0], v[1], from, matrix->tile_bytes, warp);
+    const __nv_bfloat162 scale = __float2bfloat162_rn(packed.factor(packed.scale));
+    __nv_bfloat162 *two = (__nv_bfloat162 *)v;
+#pragma unroll
+    for (int i = 0; i < 8; i++)
+        two[i] = __hmul2(two[i], scale);
+    out += (size_t)(tile / wide * TILE_ROWS + lane / 4) * wide * HIDDEN + 64 * (wide * warp + tile % wide) +
+           lane % 4 * 8;
+    *(uint4 *)out = v[0];
+    *(uint4 *)(out + 32) = v[1];
 }
 
 /* ---- packing ---- */
@@ -421,18 +434,14 @@ weights_pack(const Matrix &to, int form, size_t tile, const bf16 *from, int rows
     return gpu_launched("pack");
 }
 
-/* out (rows, columns) = a packed matrix in bf16. */
+/* out (LAYER_WEIGHTS) = a layer's matrices, which are in a packed form, in bf16. */
 static inline const char *
-weights_unpack(bf16 *out, const Matrix &m, int form, int rows, int columns, cudaStream_t stream)
+weights_unpack(bf16 *out, const LayerWeights &w, int form, cudaStream_t stream)
 {
-    const int tiles = rows / TILE_ROWS * (columns / HIDDEN);
-
-    const int blocks = (tiles + UNPACK_TILES - 1) / UNPACK_TILES;
-
     if (form == 12)
-        unpack_kernel<12><<<blocks, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN, tiles);
+        unpack_kernel<12><<<LAYER_WEIGHTS / TILE_WEIGHTS, CHAIN_THREADS, 0, stream>>>(out, w);
     else
-        unpack_kernel<8><<<blocks, CHAIN_THREADS, 0, stream>>>(out, m, columns / HIDDEN, tiles);
+        unpack_kernel<8><<<LAYER_WEIGHTS / TILE_WEIGHTS, CHAIN_THREADS, 0, stream>>>(out, w);
     return gpu_launched("unpack");
 }
 

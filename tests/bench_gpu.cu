@@ -70,7 +70,8 @@ kernel_seconds(Model *m, int n, F launch)
 static void
 print_prompts(void *engine, const int *tokens, int context)
 {
-    static const int lengths[] = {1, 30, 64, 128, 512, 1024, 2048, 4096, 8192, 29500}, pasts[] = {0, 4096, 8192};
+    static const int lengths[] = {1, 30, 64, 128, 512, 1024, 2048, 4096, 8192, 29500},
+                     pasts[] = {0, 4096, 8192};
 
     printf("%8s %8s %10s %12s\n", "tokens", "position", "ms", "tokens/s");
     for (int n : lengths)
@@ -87,6 +88,7 @@ static void
 print_operations(Model *m, int n, int pos)
 {
     const size_t layer_cache = (size_t)KV_HEADS * m->context * HEAD_DIM;
+    LayerMatrices of;
     double all = 0;
     auto print = [&](const char *name, int times, auto launch) {
         double ms = 1e3 * times * kernel_seconds(m, times, [&](int i) {
@@ -99,11 +101,21 @@ print_operations(Model *m, int n, int pos)
     };
 
     printf("\n%d tokens at position %d, milliseconds of each operation (all layers):\n", n, pos);
+    if (m->form != 16)
+        print("unpacking", LAYERS,
+              [&](const LayerWeights *w, bf16 *, bf16 *) { return model_matrices(m, w, &of); });
+    must(model_matrices(m, &m->weights.layer[0], &of));
+    auto matrices = [&](const LayerWeights *w) { /* packed ones: as they are left by unpacking */
+                                                 if (m->form == 16)
+                                                     must(model_matrices(m, w, &of));
+                                                 return of;
+    };
     print("RMSNorm", 2 * LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
         return rmsnorm(m->normed, m->x, w->input_norm, n, m->stream);
     });
     print("q, k, v", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->qkv, CUDA_R_16BF, 0, w->qkv, m->normed, n, QKV_DIM, HIDDEN);
+        return product(m->cublas_handle, m->qkv, CUDA_R_16BF, 0, matrices(w).qkv, m->normed, n, QKV_DIM,
+                       HIDDEN);
     });
     print("q/k norm, RoPE, KV store", LAYERS, [&](const LayerWeights *w, bf16 *k, bf16 *v) {
         return norm_rope_store(m->qkv, k, v, w->q_norm, w->k_norm, m->rope, n, pos, m->context, m->stream);
@@ -113,15 +125,17 @@ print_operations(Model *m, int n, int pos)
                          m->stream);
     });
     print("o", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->x, CUDA_R_32F, 1, w->o, m->attended, n, HIDDEN, Q_DIM);
+        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, matrices(w).o, m->attended, n, HIDDEN, Q_DIM);
     });
     print("gate, up", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->gate_up, CUDA_R_16BF, 0, w->gate_up, m->normed, n, 2 * INTERMEDIATE, HIDDEN);
+        return product(m->cublas_handle, m->gate_up, CUDA_R_16BF, 0, matrices(w).gate_up, m->normed, n,
+                       2 * INTERMEDIATE, HIDDEN);
     });
     print("SiLU x up", LAYERS,
           [&](const LayerWeights *, bf16 *, bf16 *) { return swiglu(m->mlp, m->gate_up, n, m->stream); });
     print("down", LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
-        return model_product(m, m->x, CUDA_R_32F, 1, w->down, m->mlp, n, HIDDEN, INTERMEDIATE);
+        return product(m->cublas_handle, m->x, CUDA_R_32F, 1, matrices(w).down, m->mlp, n, HIDDEN,
+                       INTERMEDIATE);
     });
     printf("  %-24s %8.3f\n", "all", all);
 }

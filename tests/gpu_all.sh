@@ -63,7 +63,8 @@ program() {
 real_model() {
     program random-real tests/random_model.c &&
         step write-real "$dir/random-real" "$dir/model-real" &&
-        step reference-real python3 tests/parity_reference.py -n 40960 "$dir/model-real" "$dir/reference-real"
+        step reference-real python3 tests/parity_reference.py -n 40960 "$dir/model-real" "$dir/reference-real" &&
+        step reference-real-8 python3 tests/parity_reference.py -n 8192 -w 8 "$dir/model-real" "$dir/reference-real-8"
 }
 
 tiny_model() {
@@ -115,7 +116,9 @@ no_spills >"$logs/no-spills.log" 2>&1
 echo "no-spills $? 0" >>"$results"
 
 step bench-decode "$dir/bench-decode"
-step bench-decode-86 "$dir/bench-decode-86" 20
+for blocks in 20 28 48 128; do
+    step bench-decode-86-$blocks "$dir/bench-decode-86" $blocks
+done
 step bench "$dir/bench" "$dir/model-real"
 step guesses guesses
 step bench-start python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
@@ -123,6 +126,7 @@ card measuring
 
 step failures-tiny env -C tests "$(realpath "$dir")/failures-tiny" &
 step parity-real "$dir/parity-real" "$dir/model-real" "$dir/reference-real" -d gpu -n 1000 &
+step parity-real-8 "$dir/parity-real" "$dir/model-real" "$dir/reference-real-8" -d gpu -w 8 -n 1000 &
 step parity-tiny "$dir/parity-tiny" "$dir/model-tiny" "$dir/reference-tiny" -d gpu -n 1000 0 1 7 64 4096 &
 wait
 card parity
@@ -152,9 +156,9 @@ wait
 card sanitizers
 
 failed=0
-for log in reference-real reference-tiny parity-real parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86 bench guesses bench-start; do
+for log in reference-real reference-real-8 reference-tiny parity-real parity-real-8 parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86-{20,28,48,128} bench guesses bench-start; do
     echo "== $log"
-    tail -n 24 "$logs/$log.log" 2>/dev/null
+    tail -n 90 "$logs/$log.log" 2>/dev/null
 done
 for tool in memcheck racecheck synccheck initcheck; do
     echo "== sanitizer-$tool: $(grep -a SUMMARY "$logs/sanitizer-$tool.log")"

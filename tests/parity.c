@@ -1,4 +1,4 @@
-/* parity MODEL_DIR REFERENCE_DIR [-d cpu|gpu] [-n N] [CHUNK...]
+/* parity MODEL_DIR REFERENCE_DIR [-d cpu|gpu] [-w BITS] [-n N] [CHUNK...]
  *
  * Compares an engine with the logits that parity_reference.py left in REFERENCE_DIR, and exits with 1 if it
  * is further from them than it may be. The prompt goes through prefill in chunks of CHUNK tokens (0, the
@@ -212,6 +212,8 @@ main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "-d") == 0 && i + 1 < argc)
             on_gpu = strcmp(argv[++i], "gpu") == 0;
+        else if (strcmp(argv[i], "-w") == 0 && i + 1 < argc)
+            options.bits = atoi(argv[++i]);
         else if (strcmp(argv[i], "-n") == 0 && i + 1 < argc)
             n = atoi(argv[++i]);
         else if (n_dirs < 2)
@@ -219,7 +221,8 @@ main(int argc, char **argv)
         else if (n_chunks < 16)
             chunks[n_chunks++] = atoi(argv[i]);
     if (n_dirs < 2) {
-        fprintf(stderr, "usage: %s MODEL_DIR REFERENCE_DIR [-d cpu|gpu] [-n N] [CHUNK...]\n", argv[0]);
+        fprintf(stderr, "usage: %s MODEL_DIR REFERENCE_DIR [-d cpu|gpu] [-w BITS] [-n N] [CHUNK...]\n",
+                argv[0]);
         return 2;
     }
     if (on_gpu) {
@@ -234,7 +237,7 @@ main(int argc, char **argv)
     options.context = r.n;
     check(engine->open(&state, dirs[0], options));
 
-    printf("%s, %s\n", dirs[0], engine->name);
+    printf("%s, %s\n", dirs[0], engine->device(state));
     printf("%8s %8s  %-8s  %-8s  %-8s  %8s %9s  %s\n", "chunk", "position", "to a", "to b", "c to a", "best",
            "reference", "margin");
     for (int i = 0; i < (n_chunks ? n_chunks : 1); i++)

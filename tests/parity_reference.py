@@ -1,7 +1,8 @@
 """parity_reference.py MODEL_DIR DIR: what Hugging Face transformers makes of a model, for tests/parity.c.
 
 DIR is one that tests/cpu_cache.c wrote: the tokens of a sequence, and the k and v that the CPU engine keeps of
-them. With -n N there are N random tokens instead, and no b. The sequence goes through the model three times:
+them. With -n N there are N random tokens instead, and no b. The sequence goes through the model three times, with
+-w 8 through one whose matrices have been rounded as the engines do it:
 
     a  in float32
     b  in float32, with k and v as the CPU engine has rounded them to bfloat16
@@ -44,6 +45,15 @@ def random_token(i, vocab):
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
     z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
     return (z ^ z >> 31) % vocab
+
+
+def rounded(weights, group):
+    """A matrix after dot_quantize. By a number, and not a tensor, CUDA does not divide: it multiplies."""
+    groups = weights.view(len(weights), -1, group)
+    greatest = groups.abs().amax(-1, keepdim=True)
+    scale = (greatest / torch.full_like(greatest, 127)).bfloat16()
+    scale = (scale.view(torch.int16) + (scale.float() * 127 < greatest)).view(torch.bfloat16).float()
+    return torch.where(scale > 0, (groups / scale).round() * scale, 0).view_as(weights)
 
 
 def plain_attention(cache=None):
@@ -120,6 +130,7 @@ def main():
     parser.add_argument("model_dir")
     parser.add_argument("dir", nargs="?", help="written by cpu_cache")
     parser.add_argument("-n", type=int, help="so many random tokens; makes DIR")
+    parser.add_argument("-w", type=int, choices=(8, 16), default=16, help="bits of a weight")
     parser.add_argument("--positions", type=int, nargs="+", default=POSITIONS)
     parser.add_argument("--golden", metavar="FILE", help="write the golden of tests/test_cpu.c")
     arguments = parser.parse_args()
@@ -134,6 +145,9 @@ def main():
     )
     model = model.to(device).eval()
     config = model.config
+    for weights in model.parameters() if arguments.w == 8 else ():
+        if weights.dim() == 2:
+            weights.data = rounded(weights.data, 64)
 
     if arguments.golden:
         ids = [random_token(i, config.vocab_size) for i in range(GOLDEN_POSITIONS[-1] + 1)]

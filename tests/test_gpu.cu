@@ -806,10 +806,14 @@ uploaded(const Tensor *tensor, const bf16 *device)
     return equal;
 }
 
-/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it: in form 12 unpacked. */
+/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it: in form 12 unpacked, and the
+ * embedding as prefill reads it. */
 static void
 weights_arrive(const char *dir, int bits)
 {
+    const int some = VOCAB < 4096 ? (int)VOCAB : 4096;
+    int *tokens = (int *)malloc(some * sizeof *tokens);
+    float *x = (float *)malloc((size_t)some * HIDDEN * sizeof *x);
     char path[4000];
     Safetensors file;
     bf16 *unpacked;
@@ -819,27 +823,50 @@ weights_arrive(const char *dir, int bits)
     snprintf(path, sizeof path, "%s/model.safetensors", dir);
     must(safetensors_open(&file, path));
     must(model_engine.open(&engine, dir, {16, bits, 0}));
-    must(cudaMalloc(&unpacked, file.embed.count * sizeof *unpacked));
+    must(cudaMalloc(&unpacked, LAYER_WEIGHTS * sizeof *unpacked));
     Model *m = (Model *)engine;
     CHECK(m->form == bits);
-    for (int i = 0; i < MODEL_TENSORS; i++) {
+    for (int i = 1; i < MODEL_TENSORS; i++) {
+        const int matrix = (i - 2) % LAYER_TENSORS == Q_PROJ;
         Destination at;
         const Tensor *tensor = model_tensor(m, &file, i, &columns, &at);
-        const char *device = (const char *)at.norm;
-        if (!device)
-            device = at.matrix->tile(at.tile);
-        if (!at.norm && bits != 16) {
-            const Matrix part = {device, at.matrix->tile_bytes};
-            must(weights_unpack(unpacked, part, bits, (int)(tensor->count / columns), columns, m->stream));
+        const char *device = at.norm ? (const char *)at.norm : at.matrix->tile(at.tile);
+        if (matrix && bits != 16) {
+            must(weights_unpack(unpacked, m->weights.layer[(i - 2) / LAYER_TENSORS], bits, m->stream));
             must(cudaStreamSynchronize(m->stream));
-            device = (const char *)unpacked;
+        }
+        if (!at.norm && bits != 16) {
+            static const size_t begin[LAYER_MATRICES] = {0, LAYER_QKV, LAYER_QKV + LAYER_O,
+                                                         LAYER_WEIGHTS - LAYER_DOWN};
+            device =
+                (const char *)(unpacked + begin[(at.index - 1) % LAYER_MATRICES] + at.tile * TILE_WEIGHTS);
         }
         equal &= uploaded(tensor, (const bf16 *)device);
     }
     CHECK(equal);
+
+    float *device_x = to_device(x, (size_t)some * HIDDEN);
+    for (int i = 0; i < some; i++)
+        tokens[i] = i < some / 2 ? i : VOCAB - some + i;
+    int *device_tokens = to_device(tokens, some);
+    must(embedding(device_x, m->weights.embed, m->form, device_tokens, some, m->stream));
+    must(cudaStreamSynchronize(m->stream));
+    must(cudaMemcpy(x, device_x, (size_t)some * HIDDEN * sizeof *x, cudaMemcpyDeviceToHost));
+    equal = 1;
+    for (int i = 0; i < some; i++) {
+        uint16_t row[HIDDEN];
+        safetensors_bf16(&file.embed, (size_t)tokens[i] * HIDDEN, HIDDEN, row);
+        for (int j = 0; j < HIDDEN; j++)
+            equal &= x[(size_t)i * HIDDEN + j] == bf16_widen(row[j]);
+    }
+    CHECK(equal);
+    cudaFree(device_x);
+    cudaFree(device_tokens);
     cudaFree(unpacked);
     model_close(engine);
     safetensors_close(&file);
+    free(tokens);
+    free(x);
 }
 
 static void
@@ -900,7 +927,8 @@ form_12_changes_nothing(const char *dir)
 }
 
 /* What trained weights may have and random ones have not: zeros, rows of them, rows of another size, numbers
- * far below and far above their neighbours, on both sides of a pair, and so many that one list is not enough. */
+ * far below and far above their neighbours, on both sides of a pair, and so many that one list is not enough.
+ */
 static void
 form_12_holds_awkward_weights(void)
 {
@@ -931,7 +959,8 @@ form_12_holds_awkward_weights(void)
     weights_arrive(own.dir, 12);
 
     /* What no window and no list can hold: the published form. */
-    change_weights(own.dir, [](const Safetensors &file) { *(uint16_t *)file.layer[0][K_PROJ].data = 0x0001; });
+    change_weights(own.dir,
+                   [](const Safetensors &file) { *(uint16_t *)file.layer[0][K_PROJ].data = 0x0001; });
     void *gpu;
     must(model_engine.open(&gpu, own.dir, {16, 12, 0}));
     CHECK(((Model *)gpu)->form == 16);

@@ -415,7 +415,7 @@ model_upload(Model *m, const Safetensors *file)
 static inline const char *
 model_load(Model *m, const Safetensors *file)
 {
-    static int found[MODEL_MATRICES];
+    int found[MODEL_MATRICES];
     int again;
 
     do {

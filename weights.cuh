@@ -8,9 +8,9 @@
  *
  * Form 12 rounds nothing. Trained exponents fall into few neighbouring values, so a weight is a byte, its
  * sign and mantissa, and half a byte, its exponent within a window of 16 that is chosen for each row. What
- * falls outside is in a list: at most LISTED of a tile, or the matrix keeps its 16 bits (in the tiles'
- * order). The window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums,
- * where it changes no bit of them.
+ * falls outside is in the tile's lists: of a matrix all tiles have as many as the worst of them needs, mostly
+ * one. The window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums, where
+ * it changes no bit of them.
  *
  * Form 8 rounds: sign and 7 bits of a whole number, times a scale for 64 columns of a row, as dot.h has it.
  */
@@ -43,7 +43,7 @@ enum {
 /* A matrix on the card. */
 struct Matrix {
     const char *data;
-    uint32_t tile_bytes; /* in form 12 of this matrix: TILE_BYTES_12, or TILE_BYTES where it does not fit */
+    uint32_t tile_bytes; /* in form 12 it depends on the lists */
 
     __host__ __device__ __forceinline__ const char *
     tile(size_t i) const
@@ -94,10 +94,10 @@ mask_or(uint32_t v, uint32_t mask, uint32_t bits)
 template <int FORM> struct Packed;
 
 template <> struct Packed<12> {
-    enum { SCALE_BITS = 8 }; /* the exponent of a float */
     uint4 byte;
     uint2 exponent;
-    uint32_t scale, list; /* the lane's word of the first one */
+    uint32_t scale; /* the exponent of a float */
+    uint32_t list;  /* this lane's word of the first one */
 
     __device__ __forceinline__ void
     read(const char *tile, uint32_t warp)
@@ -160,9 +160,8 @@ template <> struct Packed<12> {
 };
 
 template <> struct Packed<8> {
-    enum { SCALE_BITS = 16 }; /* bf16 */
     uint4 byte;
-    uint32_t scale;
+    uint32_t scale; /* bf16 */
 
     __device__ __forceinline__ void
     read(const char *tile, uint32_t warp)
@@ -240,7 +239,9 @@ enum {
 
 /* out = the matrices of a layer; what form 8 has between two bf16 is rounded. One block a tile: all four in
  * one launch, since each by itself is over before it has filled the card. */
-template <int FORM> KERNEL(CHAIN_THREADS) unpack_kernel(bf16 *out /* (LAYER_WEIGHTS) */, LayerWeights w)
+template <int FORM>
+KERNEL(CHAIN_THREADS)
+unpack_kernel(bf16 *out /* (LAYER_WEIGHTS) */, const __grid_constant__ LayerWeights w)
 {
     const uint32_t warp = warp_index(), lane = lane_index();
     const Matrix *matrix = &w.qkv;
@@ -303,8 +304,8 @@ best_window(const int (&count)[256])
     return best >> 8 ? best & 255 : 0;
 }
 
-/* 8 rows of bf16 weights to form 12. *longest becomes the most entries that a tile needs, if that is more:
- * the matrix is complete if its tiles have room for so many. One block for 8 rows.
+/* 8 rows of bf16 weights to form 12. *longest becomes the most words that the lists of a tile need, if that
+ * is more: the matrix is complete if its tiles have room for so many. One block for 8 rows.
  * An entry: bit 31; the warp; from bit 20 the lane; from 16 the weight's number; the weight as it stands
  * where the window does. */
 KERNEL(CHAIN_THREADS)

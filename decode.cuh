@@ -328,7 +328,7 @@ phase(Shared<ROWS> &s, Ring &ring, const Matrix &matrix, int &buffer, uint32_t w
     };
     int i = 0;
 #pragma unroll 1
-    for (int share = block_index(); share < shares; share += gridDim.x, i++) {
+    for (int share = blockIdx.x; share < shares; share += gridDim.x, i++) {
         Weights weights;
         if (!EARLY && i == 0)
             receive(0, min(n, AT_ONCE));
@@ -391,7 +391,7 @@ __launch_bounds__(CHAIN_THREADS + WARP * FEED_WARPS, 1)
 
     auto stamp = [&](int layer, int i) {
         if (d.stamps && warp == 0 && lane_index() == 0)
-            d.stamps[(block_index() * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
+            d.stamps[(blockIdx.x * (LAYERS + 1) + layer) * STAMPS + i] = clock64();
     };
     Ring<FORM> ring = {0, 0};
     int buffer = 0; /* which of the two of partial sums is in use */

@@ -155,14 +155,6 @@ lane_index(void)
     return i;
 }
 
-__device__ __forceinline__ int
-block_index(void)
-{
-    int i;
-    asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(i));
-    return i;
-}
-
 /* The same for all lanes, and so that the compiler can tell: then branches on it do not diverge. */
 __device__ __forceinline__ uint32_t
 warp_index(void)

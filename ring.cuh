@@ -161,10 +161,14 @@ template <int FORM> struct Feed {
         }
         __syncwarp();
 #else
-#pragma unroll 8
-        for (uint32_t at = (threadIdx.x - CHAIN_THREADS) * 16; at < bytes; at += WARP * FEED_WARPS * 16)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at), "l"(from + at)
-                         : "memory");
+        enum { STEP = WARP * FEED_WARPS * 16 };
+        const uint32_t mine = threadIdx.x * 16 % STEP;
+#pragma unroll
+        for (uint32_t at = 0; at < To::STAGE_BYTES; at += STEP)
+            if (at + mine < bytes)
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at + mine),
+                             "l"(from + at + mine)
+                             : "memory");
         asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
 #endif
         count++;

@@ -119,9 +119,9 @@ step bench-decode "$dir/bench-decode"
 for blocks in 20 28 48 128; do
     step bench-decode-86-$blocks "$dir/bench-decode-86" $blocks
 done
-step bench "$dir/bench" "$dir/model-real"
+step bench env -u OMP_NUM_THREADS -u OMP_WAIT_POLICY "$dir/bench" "$dir/model-real"
 step guesses guesses
-step bench-start python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
+step bench-start env -u OMP_NUM_THREADS -u OMP_WAIT_POLICY python3 tests/bench_start.py "$dir/qwen600" "$dir/context" "$dir/model-real"
 card measuring
 
 step failures-tiny env -C tests "$(realpath "$dir")/failures-tiny" &
@@ -158,7 +158,7 @@ card sanitizers
 failed=0
 for log in reference-real reference-real-8 reference-tiny parity-real parity-real-8 parity-tiny test-real test-tiny test-tiny-86 bench-decode bench-decode-86-{20,28,48,128} bench guesses bench-start; do
     echo "== $log"
-    tail -n 90 "$logs/$log.log" 2>/dev/null
+    tail -n 150 "$logs/$log.log" 2>/dev/null
 done
 for tool in memcheck racecheck synccheck initcheck; do
     echo "== sanitizer-$tool: $(grep -a SUMMARY "$logs/sanitizer-$tool.log")"

@@ -139,16 +139,15 @@ cpu_layers(Cpu *m, int n, int pos, int finish)
 #ifndef CPU_WORTH
 #define CPU_WORTH ((size_t)1 << 24)
 #endif
+enum { CPU_PRODUCTS = LAYERS * HIDDEN * (QKV_DIM + Q_DIM + 3 * INTERMEDIATE) }; /* for a token, about */
 
 static inline void
 cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {
-    const size_t products = (size_t)LAYERS * HIDDEN * (QKV_DIM + Q_DIM + 3 * INTERMEDIATE);
-
     for (int t = 0; t < n; t++)
         cpu_embed(m, m->x + (size_t)t * HIDDEN, tokens[t]);
     memset(m->h, 0, (size_t)n * HIDDEN * sizeof *m->h); /* the first layer adds it */
-    CPU_OMP(omp parallel if (n * products >= CPU_WORTH))
+    CPU_OMP(omp parallel if ((size_t)n * CPU_PRODUCTS >= CPU_WORTH))
     cpu_layers(m, n, pos, finish);
 }
 
@@ -218,7 +217,8 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
 static inline void
 cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
 {
-    const int most = m->units->tokens, ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
+    const int most = m->bits == 8 ? m->units->tokens8 : m->units->tokens;
+    const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
     int rows = 0, band = 128;
 
     for (int i = 0; i < count; i++)
@@ -318,18 +318,11 @@ cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const
             m->units->dot16(&score[0][i], CPU_TILE, x, 2, rows, HEAD_DIM, CPU_AHEAD);
         }
         for (int g = 0; g < 2; g++) {
-            float before = part->greatest[g], greatest = before, sum = 0, rescale;
-            for (int i = 0; i < count; i++) {
-                score[g][i] *= 1 / sqrtf(HEAD_DIM);
-                if (score[g][i] > greatest)
-                    greatest = score[g][i];
-            }
-            for (int i = 0; i < count; i++)
-                sum += score[g][i] = expf(score[g][i] - greatest);
-            for (int i = count; i % 4; i++)
-                score[g][i] = 0;
-            rescale = expf(before - greatest);
-            part->greatest[g] = greatest;
+            float before = part->greatest[g], sum, rescale;
+            for (int i = 0; i < CPU_TILE; i++)
+                score[g][i] = i < count ? score[g][i] * (1 / sqrtf(HEAD_DIM)) : -INFINITY;
+            sum = m->units->softmax(score[g], CPU_TILE, &part->greatest[g]);
+            rescale = expf(before - part->greatest[g]);
             part->sum[g] = part->sum[g] * rescale + sum;
             if (rescale != 1)
                 for (int i = 0; i < HEAD_DIM; i++)
@@ -395,8 +388,7 @@ cpu_swiglu(Cpu *m, int n)
     CPU_OMP(omp for)
     for (int at = 0; at < n * INTERMEDIATE; at += 64) {
         float silu[64];
-        for (int i = 0; i < 64; i++)
-            silu[i] = m->gate[at + i] / (1 + expf(-m->gate[at + i])) * m->up[at + i];
+        m->units->swiglu(silu, m->gate + at, m->up + at, 64);
         dot_split(m->split + at, silu, 64, m->units->lanes, m->places);
     }
 }

@@ -32,7 +32,7 @@ enum {
     CPU_SPAN = 256, /* positions that a thread takes at a time: their keys and values fit the second cache */
     CPU_TILE = 64,  /* of these, whose scores exist at the same time */
     CPU_BAND = 32768, /* weights of a matrix that a thread takes at a time, about: they fit that cache */
-    CPU_AHEAD = 4096, /* weights or cached numbers that are asked for in advance, at least */
+    CPU_AHEAD = 8192, /* weights or cached numbers that are asked for in advance, at least */
     CPU_WIDEST = (int)Q_DIM > (int)INTERMEDIATE ? (int)Q_DIM : (int)INTERMEDIATE /* columns of a matrix */
 };
 static_assert(HEADS / KV_HEADS == 2, "dot.h's mix serves two query heads at once");
@@ -225,7 +225,7 @@ cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
         rows += products[i].rows;
     while (band > 4 && band * columns > CPU_BAND)
         band /= 2;
-    CPU_OMP(omp for schedule(dynamic))
+    CPU_OMP(omp for schedule(guided))
     for (int from = 0; from < rows; from += band) {
         const CpuProduct *p = products;
         int first = from;

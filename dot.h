@@ -104,6 +104,12 @@ typedef int32_t DotEight __attribute__((vector_size(32)));
 #ifdef __x86_64__
 #define DOT_LANES 8
 #define DOT(name) name##_avx2
+#define DOT_PICK(words, k)                                                                                  \
+    __builtin_ia32_pshufb256((DotBytes)(words),                                                             \
+                             (DotBytes){DOT_AT(k), DOT_AT(k + 4), DOT_AT(k + 8), DOT_AT(k + 12), DOT_AT(k), \
+                                        DOT_AT(k + 4), DOT_AT(k + 8), DOT_AT(k + 12)})
+#define DOT_AT(k) -1, -1, -1, (char)(k)
+typedef char DotBytes __attribute__((vector_size(32)));
 #ifdef __clang__
 #define DOT_TARGET __attribute__((target("avx2,fma")))
 #else
@@ -254,6 +260,20 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
     DOT_EACH(t, n, DOT(sums)(out + (size_t)t * stride, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]););
 }
 
+/* *words = the bytes at one place of words, moved to the top. Between top and bottom that takes two
+ * instructions, where AVX2 has one that the compilers do not find; with several vectors there are no
+ * registers for what it needs. */
+DOT_TARGET DOT_INLINE void
+DOT(top)(DOT(Words) * words, const int8_t *q, const int place, const int n)
+{
+    *words = WORDS_AT(q) << ((24 - 8 * place) & 31) & 0xff000000u;
+#ifdef DOT_PICK
+    if (n == 1 && (place == 1 || place == 2))
+        *words = (DOT(Words))DOT_PICK(WORDS_AT(q), place);
+#endif
+    (void)n;
+}
+
 /* dot8 for a constant n. A byte that is shifted to the top of its word is q * 2^24, and so is the float made
  * of it, exactly. */
 DOT_TARGET DOT_INLINE void
@@ -271,7 +291,8 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
             DOT_EACH(place, 4, {
                 DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
                 DOT_EACH(r, 4, {
-                    DOT(Words) words = WORDS_AT(q[r] + i) << ((24 - 8 * place) & 31) & 0xff000000u;
+                    DOT(Words) words;
+                    DOT(top)(&words, q[r] + i, place, n);
                     DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
                     DOT_EACH(t, n, part[r][t] += weight * at[t];);
                 });
@@ -384,5 +405,6 @@ DOT(swiglu)(float *out, const float *gate, const float *up, int n)
 #undef WORDS_AT
 #undef DOT_LANES
 #undef DOT
+#undef DOT_PICK
 #undef DOT_TARGET
 #endif

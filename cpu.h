@@ -6,8 +6,9 @@
  * matrix (rows, columns) is row-major and maps columns to rows, as in PyTorch.
  *
  * A pass reads all weights once, for one token or for a block of them, so decoding is as fast as memory is.
- * OpenMP spreads rows, heads and positions over the cores, and without it all is the same but slower. Every
- * number is computed by one thread in an order that depends neither on the number of threads nor on the
+ * OpenMP spreads rows, heads and positions over the cores, and without it all is the same but slower: all
+ * threads go through a pass together, share the loop that each step is, and wait for each other at its end.
+ * Every number is computed by one thread in an order that depends neither on the number of threads nor on the
  * tokens beside it in the pass: so neither do the logits, to the last bit. */
 #ifndef CPU_H
 #define CPU_H
@@ -25,16 +26,17 @@
 
 enum {
     CPU_BLOCK = 32, /* tokens of a pass, at most: many enough to share a read of the weights */
-    CPU_SPAN = 512, /* positions that a thread takes at a time: their keys and values fit the second cache */
+    CPU_SPAN = 256, /* positions that a thread takes at a time: their keys and values fit the second cache */
     CPU_TILE = 64,  /* of these, whose scores exist at the same time */
     CPU_BAND = 32768, /* weights of a matrix that a thread takes at a time, about: they fit that cache */
-    CPU_AHEAD = 4096, /* weights or cached numbers that are asked for in advance, at least */
+    CPU_AHEAD = 8192, /* weights or cached numbers that are asked for in advance, at least */
     CPU_WIDEST = (int)Q_DIM > (int)INTERMEDIATE ? (int)Q_DIM : (int)INTERMEDIATE /* columns of a matrix */
 };
 static_assert(HEADS / KV_HEADS == 2, "dot.h's mix serves two query heads at once");
 static_assert(HIDDEN % 64 == 0 && Q_DIM % 64 == 0 && INTERMEDIATE % 64 == 0 && HEAD_DIM % 64 == 0,
               "whole vectors of columns, whole groups of a scale");
-static_assert(KV_DIM % 4 == 0 && VOCAB % 4 == 0, "four rows at a time");
+static_assert(HIDDEN % 128 == 0 && KV_DIM % 128 == 0 && INTERMEDIATE % 128 == 0 && VOCAB % 128 == 0,
+              "whole bands of rows");
 
 typedef struct {
     const void *weights;   /* as in safetensors_table: bf16, or int8 where there is a scale */
@@ -48,10 +50,18 @@ typedef struct {
     float sum[2], greatest[2];
 } CpuPart;
 
+/* A matrix of which a step computes the products, and where they go: (n, rows). */
+typedef struct {
+    float *out;
+    CpuTensor w;
+    int rows;
+} CpuProduct;
+
 typedef struct {
     Safetensors file;
     void *made;   /* the tensors that are not used as they stand in the file, one after the other */
     int bits;     /* of a weight: 16, 8 */
+    int places;   /* that a matrix's input is split in: weights in a word */
     size_t bytes; /* of all weights, as they are used */
 
     CpuTensor embed;                        /* (VOCAB, HIDDEN) */
@@ -63,10 +73,9 @@ typedef struct {
     uint16_t *k_cache, *v_cache; /* (LAYERS, KV_HEADS, context, HEAD_DIM) bf16 */
 
     float *x;         /* (CPU_BLOCK, HIDDEN): the residual stream */
-    float *h;         /* (CPU_BLOCK, HIDDEN): x normalized, and what is to be added to x */
+    float *h;         /* (CPU_BLOCK, HIDDEN): what is to be added to x */
     float *q;         /* (CPU_BLOCK, HEADS, HEAD_DIM) */
     float *k, *v;     /* (CPU_BLOCK, KV_HEADS, HEAD_DIM) */
-    float *attention; /* (CPU_BLOCK, HEADS, HEAD_DIM) */
     float *gate, *up; /* (CPU_BLOCK, INTERMEDIATE) */
     float *split;     /* (CPU_BLOCK, CPU_WIDEST): a matrix's input, see dot_split */
     float *logits;    /* (MAX_ROWS, VOCAB) */
@@ -79,76 +88,79 @@ typedef struct {
 
 /* out = x / sqrt(mean(x^2) + eps) * weight, all (n). out may be x. */
 static inline void cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n);
-/* h = rmsnorm(x), for the n tokens of a pass; x += h. */
+/* x += h, then split = rmsnorm(x): for the n tokens of a pass. */
 static inline void cpu_norm(Cpu *m, CpuTensor weight, int n);
-static inline void cpu_add(Cpu *m, int n);
-/* out (n, rows) = x (n, columns) times the transpose of w (rows, columns). */
-static inline void cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int columns, int n);
+/* out (n, rows) = split (n, columns) times the transpose of w (rows, columns), for each of the products. */
+static inline void cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n);
 /* Normalizes and turns the heads of q and k, which begin at position pos, and puts k and v into the cache. */
 static inline void cpu_norm_rope_store(Cpu *m, int layer, int n, int pos);
-/* attention = softmax(q . k / sqrt(HEAD_DIM)) . v: each of n tokens looks at the positions up to its own. */
+/* split = softmax(q . k / sqrt(HEAD_DIM)) . v: each of n tokens looks at the positions up to its own. */
 static inline void cpu_attention(Cpu *m, int layer, int n, int pos);
-/* gate = silu(gate) * up, where silu(x) = x / (1 + e^-x). */
+/* split = silu(gate) * up, where silu(x) = x / (1 + e^-x). */
 static inline void cpu_swiglu(Cpu *m, int n);
 /* x (HIDDEN) = the embedding of a token. */
 static inline void cpu_embed(const Cpu *m, float *x, int token);
 
-/* Runs n <= CPU_BLOCK tokens at positions pos.. through all layers: fills their cache, and x if `finish`. */
+/* What the threads do together in a pass of n <= CPU_BLOCK tokens at positions pos..: all layers, which fills
+ * their cache; and if `finish` logits (n, VOCAB), the scores of every token as the next one. */
+static inline void
+cpu_layers(Cpu *m, int n, int pos, int finish)
+{
+    const CpuProduct head = {m->logits, m->embed, VOCAB};
+
+    for (int layer = 0; layer < LAYERS; layer++) {
+        const CpuTensor *w = m->layer[layer];
+        const CpuProduct qkv[] = {
+            {m->q, w[Q_PROJ], Q_DIM}, {m->k, w[K_PROJ], KV_DIM}, {m->v, w[V_PROJ], KV_DIM}};
+        const CpuProduct o = {m->h, w[O_PROJ], HIDDEN}, down = {m->h, w[DOWN_PROJ], HIDDEN};
+        const CpuProduct mlp[] = {{m->gate, w[GATE_PROJ], INTERMEDIATE}, {m->up, w[UP_PROJ], INTERMEDIATE}};
+
+        cpu_norm(m, w[INPUT_NORM], n);
+        cpu_matmul(m, qkv, 3, HIDDEN, n);
+        cpu_norm_rope_store(m, layer, n, pos);
+        if (layer == LAYERS - 1 && !finish)
+            return;
+        cpu_attention(m, layer, n, pos);
+        cpu_matmul(m, &o, 1, Q_DIM, n);
+
+        cpu_norm(m, w[POST_NORM], n);
+        cpu_matmul(m, mlp, 2, HIDDEN, n);
+        cpu_swiglu(m, n);
+        cpu_matmul(m, &down, 1, INTERMEDIATE, n);
+    }
+    cpu_norm(m, m->norm, n);
+    cpu_matmul(m, &head, 1, HIDDEN, n);
+}
+
+/* A pass of fewer multiplications than these is done by one thread: the others cost more than they save. */
+#ifndef CPU_WORTH
+#define CPU_WORTH ((size_t)1 << 24)
+#endif
+enum { CPU_PRODUCTS = LAYERS * HIDDEN * (QKV_DIM + Q_DIM + 3 * INTERMEDIATE) }; /* for a token, about */
+
 static inline void
 cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {
     for (int t = 0; t < n; t++)
         cpu_embed(m, m->x + (size_t)t * HIDDEN, tokens[t]);
-
-    for (int layer = 0; layer < LAYERS; layer++) {
-        const CpuTensor *w = m->layer[layer];
-
-        cpu_norm(m, w[INPUT_NORM], n);
-        cpu_matmul(m, m->q, m->h, w[Q_PROJ], Q_DIM, HIDDEN, n);
-        cpu_matmul(m, m->k, m->h, w[K_PROJ], KV_DIM, HIDDEN, n);
-        cpu_matmul(m, m->v, m->h, w[V_PROJ], KV_DIM, HIDDEN, n);
-        cpu_norm_rope_store(m, layer, n, pos);
-        if (layer == LAYERS - 1 && !finish)
-            return;
-        cpu_attention(m, layer, n, pos);
-        cpu_matmul(m, m->h, m->attention, w[O_PROJ], HIDDEN, Q_DIM, n);
-        cpu_add(m, n);
-
-        cpu_norm(m, w[POST_NORM], n);
-        cpu_matmul(m, m->gate, m->h, w[GATE_PROJ], INTERMEDIATE, HIDDEN, n);
-        cpu_matmul(m, m->up, m->h, w[UP_PROJ], INTERMEDIATE, HIDDEN, n);
-        cpu_swiglu(m, n);
-        cpu_matmul(m, m->h, m->gate, w[DOWN_PROJ], HIDDEN, INTERMEDIATE, n);
-        cpu_add(m, n);
-    }
-}
-
-/* logits (n, VOCAB) = the scores of every token as the next one, after each of the n <= MAX_ROWS of x. */
-static inline void
-cpu_head(Cpu *m, int n)
-{
-    cpu_norm(m, m->norm, n);
-    cpu_matmul(m, m->logits, m->h, m->embed, VOCAB, HIDDEN, n);
+    memset(m->h, 0, (unsigned)n * (HIDDEN * sizeof *m->h)); /* the first layer adds it */
+    OMP(omp parallel if ((size_t)n * CPU_PRODUCTS >= CPU_WORTH))
+    cpu_layers(m, n, pos, finish);
 }
 
 /* ---- its pieces ---- */
-
-/* Waking the other threads costs more than they save, unless so many multiplications are to be done; a step
- * that is done number by number (of a norm, of RoPE) counts as 32 of them, an exponential as 400. */
-#ifndef CPU_WORTH
-#define CPU_WORTH ((size_t)1 << 20)
-#endif
-#define CPU_STEPS(numbers) ((size_t)32 * (size_t)(numbers))
-#define CPU_EXPS(numbers) ((size_t)400 * (size_t)(numbers))
 
 static inline void
 cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
 {
     const uint16_t *w = (const uint16_t *)weight.weights;
-    float sum = 0, scale;
+    float part[16] = {0}, sum = 0, scale; /* sums that need not wait for each other */
 
-    for (int i = 0; i < n; i++)
-        sum += x[i] * x[i];
+    for (int i = 0; i < n; i += 16)
+        for (int j = 0; j < 16; j++)
+            part[j] += x[i + j] * x[i + j];
+    for (int j = 0; j < 16; j++)
+        sum += part[j];
     scale = 1 / sqrtf(sum / (float)n + RMS_NORM_EPS);
     for (int i = 0; i < n; i++)
         out[i] = x[i] * scale * bf16_widen(w[i]);
@@ -157,16 +169,14 @@ cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
 static inline void
 cpu_norm(Cpu *m, CpuTensor weight, int n)
 {
-    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
-    for (int t = 0; t < n; t++)
-        cpu_rmsnorm(m->h + t * HIDDEN, m->x + t * HIDDEN, weight, HIDDEN);
-}
-
-static inline void
-cpu_add(Cpu *m, int n)
-{
-    for (int i = 0; i < n * HIDDEN; i++)
-        m->x[i] += m->h[i];
+    OMP(omp for)
+    for (int t = 0; t < n; t++) {
+        float *x = m->x + t * HIDDEN, row[HIDDEN];
+        for (int i = 0; i < HIDDEN; i++)
+            x[i] += m->h[t * HIDDEN + i];
+        cpu_rmsnorm(row, x, weight, HIDDEN);
+        dot_split(m->split + t * HIDDEN, row, HIDDEN, m->units->lanes, m->places);
+    }
 }
 
 static inline void
@@ -202,23 +212,29 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
 }
 
 static inline void
-cpu_matmul(Cpu *m, float *out, const float *x, CpuTensor w, int rows, int columns, int n)
+cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
 {
-    const int most = m->units->tokens, band = columns < CPU_BAND / 4 ? CPU_BAND / columns / 4 * 4 : 4;
-    const int places = w.scale ? 4 : 2, ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
+    const int most = m->bits == 8 ? m->units->tokens8 : m->units->tokens;
+    const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
+    int rows = 0, band = 128;
 
-    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
-    for (int t = 0; t < n; t++)
-        dot_split(m->split + (size_t)t * columns, x + (size_t)t * columns, columns, m->units->lanes, places);
-
-    OMP(omp parallel for schedule(dynamic) if ((size_t)rows * columns >= CPU_WORTH))
-    for (int first = 0; first < rows; first += band)
+    for (int i = 0; i < count; i++)
+        rows += products[i].rows;
+    while (band > 4 && band * columns > CPU_BAND)
+        band /= 2;
+    OMP(omp for schedule(guided))
+    for (int from = 0; from < rows; from += band) {
+        const CpuProduct *p = products;
+        int first = from;
+        for (; first >= p->rows; p++)
+            first -= p->rows;
         for (int t = 0, take; t < n; t += take) { /* as even shares as there can be: one alone is slow */
             take = (n - t - 1) / ((n - t - 1) / most + 1) + 1;
-            for (int r = first; r < first + band && r < rows; r += 4)
-                cpu_four_rows(m, out + (size_t)t * rows, m->split + (size_t)t * columns, w, r, rows, columns,
-                              take, t == 0 ? ahead : 0);
+            for (int r = first; r < first + band; r += 4)
+                cpu_four_rows(m, p->out + (size_t)t * p->rows, m->split + (size_t)t * columns, p->w, r,
+                              p->rows, columns, take, t == 0 ? ahead : 0);
         }
+    }
 }
 
 /* Turns dimension i of a head with dimension i + HEAD_DIM / 2. */
@@ -247,22 +263,22 @@ cpu_norm_rope_store(Cpu *m, int layer, int n, int pos)
 {
     CpuTensor q_norm = m->layer[layer][Q_NORM], k_norm = m->layer[layer][K_NORM];
 
-    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
-    for (int t = 0; t < n; t++) {
-        for (int head = 0; head < HEADS; head++) {
+    OMP(omp for)
+    for (int i = 0; i < n * (HEADS + KV_HEADS); i++) {
+        int t = i / (HEADS + KV_HEADS), head = i % (HEADS + KV_HEADS), kv_head = head - HEADS;
+        if (head < HEADS) {
             float *q = m->q + (size_t)t * Q_DIM + head * HEAD_DIM;
             cpu_rmsnorm(q, q, q_norm, HEAD_DIM);
             cpu_rope(m, q, pos + t);
-        }
-        for (int head = 0; head < KV_HEADS; head++) {
-            float *k = m->k + (size_t)t * KV_DIM + head * HEAD_DIM;
-            const float *v = m->v + (size_t)t * KV_DIM + head * HEAD_DIM;
-            size_t at = cpu_cache_at(m, layer, head) + (size_t)(pos + t) * HEAD_DIM;
+        } else {
+            float *k = m->k + (size_t)t * KV_DIM + kv_head * HEAD_DIM;
+            const float *v = m->v + (size_t)t * KV_DIM + kv_head * HEAD_DIM;
+            size_t at = cpu_cache_at(m, layer, kv_head) + (size_t)(pos + t) * HEAD_DIM;
             cpu_rmsnorm(k, k, k_norm, HEAD_DIM);
             cpu_rope(m, k, pos + t);
-            for (int i = 0; i < HEAD_DIM; i++) {
-                m->k_cache[at + i] = bf16_round(k[i]);
-                m->v_cache[at + i] = bf16_round(v[i]);
+            for (int j = 0; j < HEAD_DIM; j++) {
+                m->k_cache[at + j] = bf16_round(k[j]);
+                m->v_cache[at + j] = bf16_round(v[j]);
             }
         }
     }
@@ -299,18 +315,11 @@ cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const
             m->units->dot16(&score[0][i], CPU_TILE, x, 2, rows, HEAD_DIM, CPU_AHEAD);
         }
         for (int g = 0; g < 2; g++) {
-            float before = part->greatest[g], greatest = before, sum = 0, rescale;
-            for (int i = 0; i < count; i++) {
-                score[g][i] *= 1 / sqrtf(HEAD_DIM);
-                if (score[g][i] > greatest)
-                    greatest = score[g][i];
-            }
-            for (int i = 0; i < count; i++)
-                sum += score[g][i] = expf(score[g][i] - greatest);
-            for (int i = count; i % 4; i++)
-                score[g][i] = 0;
-            rescale = expf(before - greatest);
-            part->greatest[g] = greatest;
+            float before = part->greatest[g], sum, rescale;
+            for (int i = 0; i < CPU_TILE; i++)
+                score[g][i] = i < count ? score[g][i] * (1 / sqrtf(HEAD_DIM)) : -INFINITY;
+            sum = m->units->softmax(score[g], CPU_TILE, &part->greatest[g]);
+            rescale = expf(before - part->greatest[g]);
             part->sum[g] = part->sum[g] * rescale + sum;
             if (rescale != 1)
                 for (int i = 0; i < HEAD_DIM; i++)
@@ -323,11 +332,11 @@ cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const
     }
 }
 
-/* out (2, HEAD_DIM) = what n spans, one after the other, give together. */
+/* split (2, HEAD_DIM) = what n spans, one after the other, give together. */
 static inline void
-cpu_merge(const Cpu *m, float *out, const CpuPart *parts, int n)
+cpu_merge(const Cpu *m, float *split, const CpuPart *parts, int n)
 {
-    float acc[2 * HEAD_DIM] = {0};
+    float acc[2 * HEAD_DIM] = {0}, out[2 * HEAD_DIM];
 
     for (int g = 0; g < 2; g++) {
         float greatest = parts[0].greatest[g], sum = 0;
@@ -344,6 +353,7 @@ cpu_merge(const Cpu *m, float *out, const CpuPart *parts, int n)
             acc[j] /= sum;
     }
     dot_join(out, acc, 2 * HEAD_DIM, m->units->lanes, 2);
+    dot_split(split, out, 2 * HEAD_DIM, m->units->lanes, m->places);
 }
 
 /* Spans begin at multiples of CPU_SPAN, whatever the pass. Tokens are the inner loop: they share what they
@@ -353,7 +363,7 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
 {
     const int spans = (pos + n - 1) / CPU_SPAN + 1;
 
-    OMP(omp parallel for schedule(dynamic) if ((size_t)(pos + n) * n * Q_DIM >= CPU_WORTH))
+    OMP(omp for schedule(dynamic))
     for (int i = 0; i < KV_HEADS * spans * n; i++) {
         int kv_head = i / n / spans, span = i / n % spans, t = i % n, first = span * CPU_SPAN;
         int end = pos + t + 1 < first + CPU_SPAN ? pos + t + 1 : first + CPU_SPAN;
@@ -363,18 +373,21 @@ cpu_attention(Cpu *m, int layer, int n, int pos)
                        m->q + (size_t)t * Q_DIM + kv_head * 2 * HEAD_DIM, m->k_cache + at, m->v_cache + at,
                        first, end);
     }
-    OMP(omp parallel for if (CPU_STEPS(n * HIDDEN) >= CPU_WORTH))
+    OMP(omp for)
     for (int i = 0; i < KV_HEADS * n; i++)
-        cpu_merge(m, m->attention + (size_t)i * 2 * HEAD_DIM, m->parts + (size_t)i * spans,
+        cpu_merge(m, m->split + (size_t)i * 2 * HEAD_DIM, m->parts + (size_t)i * spans,
                   (pos + i / KV_HEADS) / CPU_SPAN + 1);
 }
 
 static inline void
 cpu_swiglu(Cpu *m, int n)
 {
-    OMP(omp parallel for if (CPU_EXPS(n * INTERMEDIATE) >= CPU_WORTH))
-    for (int i = 0; i < n * INTERMEDIATE; i++)
-        m->gate[i] = m->gate[i] / (1 + expf(-m->gate[i])) * m->up[i];
+    OMP(omp for)
+    for (int at = 0; at < n * INTERMEDIATE; at += 64) {
+        float silu[64];
+        m->units->swiglu(silu, m->gate + at, m->up + at, 64);
+        dot_split(m->split + at, silu, 64, m->units->lanes, m->places);
+    }
 }
 
 /* ---- threads ---- */
@@ -642,7 +655,7 @@ cpu_too_little(Cpu *m, size_t bytes)
 static inline const char *
 cpu_prepare(Cpu *m)
 {
-    size_t token = 2 * HIDDEN + 2 * Q_DIM + 2 * KV_DIM + 2 * INTERMEDIATE + CPU_WIDEST;
+    size_t token = 2 * HIDDEN + Q_DIM + 2 * KV_DIM + 2 * INTERMEDIATE + CPU_WIDEST;
     size_t floats = CPU_BLOCK * token + (size_t)MAX_ROWS * VOCAB, bytes;
 
     if (!(m->x = (float *)cpu_allocate(floats, sizeof(float))))
@@ -651,8 +664,7 @@ cpu_prepare(Cpu *m)
         return cpu_too_little(m, bytes);
     m->h = m->x + CPU_BLOCK * HIDDEN;
     m->q = m->h + CPU_BLOCK * HIDDEN;
-    m->attention = m->q + CPU_BLOCK * Q_DIM;
-    m->k = m->attention + CPU_BLOCK * Q_DIM;
+    m->k = m->q + CPU_BLOCK * Q_DIM;
     m->v = m->k + CPU_BLOCK * KV_DIM;
     m->gate = m->v + CPU_BLOCK * KV_DIM;
     m->up = m->gate + CPU_BLOCK * INTERMEDIATE;
@@ -681,6 +693,7 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     cpu_choose_threads(cpu_threads());
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
+    m->places = 32 / m->bits;
     m->units = dot_units(0);
     if (options.bits != 0 && options.bits != 16 && options.bits != 12 && options.bits != 8)
         error = fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
@@ -728,7 +741,6 @@ cpu_decode(void *engine, const int *tokens, int n, int pos, int k, Candidate *ca
     if (error || n == 0)
         return error;
     cpu_forward(m, tokens, n, pos, 1);
-    cpu_head(m, n);
     OMP(omp parallel for if (n > 1))
     for (int t = 0; t < n; t++)
         sampler_best(m->logits + (size_t)t * VOCAB, k ? k : VOCAB, candidates + (size_t)t * k);

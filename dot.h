@@ -1,5 +1,5 @@
-/* dot.h: the CPU's inner loops: inner products with rows of weights in 16 or 8 bits, and weighted sums of
- * rows.
+/* dot.h: the CPU's inner loops: inner products with rows of weights in 16 or 8 bits, weighted sums of rows,
+ * and what needs exponentials.
  *
  * They are written once, with the compiler's vector types, and compiled for each kind of vector unit: the
  * second half of this file is what it includes of itself for each of them. dot_units() hands out what this
@@ -27,8 +27,9 @@ enum {
 
 typedef struct {
     const char *name;
-    int lanes;  /* floats in a vector */
-    int tokens; /* most vectors x of a call: 4 * tokens sums, the x and a weight fit the registers */
+    int lanes;   /* floats in a vector */
+    int tokens;  /* most vectors x of a call: 4 * tokens sums, the x and a weight fit the registers */
+    int tokens8; /* the same for int8, which has two sums */
 
     /* out[t][r] = w[r] . x[t], for four rows r of so many bf16 weights, a multiple of 64, and n vectors x[t],
      * one behind the other, split in two. Row t of out begins at t * stride. Weights `ahead` columns further
@@ -46,6 +47,13 @@ typedef struct {
      * is (2, columns), split in two; row g of p begins at g * stride. */
     void (*mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], int columns,
                 int ahead);
+
+    /* *greatest becomes the greatest of n scores p and of itself, then p[i] = e^(p[i] - *greatest), of which
+     * it returns the sum. n is a multiple of 16; a score of -INFINITY becomes 0. */
+    float (*softmax)(float *p, int n, float *greatest);
+
+    /* out[i] = silu(gate[i]) * up[i], where silu(x) = x / (1 + e^-x). n is a multiple of 16. */
+    void (*swiglu)(float *out, const float *gate, const float *up, int n);
 } DotUnits;
 
 #define DOT_INLINE static inline __attribute__((always_inline))
@@ -69,6 +77,18 @@ typedef struct {
         }                         \
     }
 
+/* Asks for a line into the second cache: many more of those can be under way than of the first's. (EPYC
+ * Genoa, one core: 24 instead of 13 GB/s.) Asking for what lies behind the end of memory does nothing. */
+#define DOT_AHEAD(address) __builtin_prefetch(address, 0, 2)
+
+/* Elements of two vectors of eight, one behind the other. */
+#if defined __clang__ || __GNUC__ >= 12
+#define DOT_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+typedef int32_t DotEight __attribute__((vector_size(32)));
+#define DOT_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (DotEight){__VA_ARGS__})
+#endif
+
 /* gcc -std=c11 does not make one instruction of a multiplication and an addition of its own accord. */
 #ifdef __clang__
 #define DOT_FUSE
@@ -84,6 +104,12 @@ typedef struct {
 #ifdef __x86_64__
 #define DOT_LANES 8
 #define DOT(name) name##_avx2
+#define DOT_PICK(words, k)                                                                                  \
+    __builtin_ia32_pshufb256((DotBytes)(words),                                                             \
+                             (DotBytes){DOT_AT(k), DOT_AT(k + 4), DOT_AT(k + 8), DOT_AT(k + 12), DOT_AT(k), \
+                                        DOT_AT(k + 4), DOT_AT(k + 8), DOT_AT(k + 12)})
+#define DOT_AT(k) -1, -1, -1, (char)(k)
+typedef char DotBytes __attribute__((vector_size(32)));
 #ifdef __clang__
 #define DOT_TARGET __attribute__((target("avx2,fma")))
 #else
@@ -106,13 +132,15 @@ static inline const DotUnits *
 dot_units(int kind)
 {
 #ifdef __x86_64__
-    static const DotUnits avx512 = {"AVX-512", 16, 6, dot16_avx512, dot8_avx512, mix_avx512};
-    static const DotUnits avx2 = {"AVX2", 8, 3, dot16_avx2, dot8_avx2, mix_avx2};
-    static const DotUnits any = {"SSE2", 8, 3, dot16_any, dot8_any, mix_any};
+    static const DotUnits avx512 = {"AVX-512",      16,           6, 4, dot16_avx512, dot8_avx512, mix_avx512,
+                                    softmax_avx512, swiglu_avx512};
+    static const DotUnits avx2 = {"AVX2",       8,          3, 3, dot16_avx2, dot8_avx2, mix_avx2,
+                                  softmax_avx2, swiglu_avx2};
+    static const DotUnits any = {"SSE2", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #elif defined(__ARM_NEON)
-    static const DotUnits any = {"NEON", 8, 3, dot16_any, dot8_any, mix_any};
+    static const DotUnits any = {"NEON", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #else
-    static const DotUnits any = {"none", 8, 3, dot16_any, dot8_any, mix_any};
+    static const DotUnits any = {"none", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #endif
 
 #ifdef __x86_64__
@@ -176,30 +204,40 @@ dot_quantize(int8_t *q, uint16_t *scale, const uint16_t *weights, size_t n)
 typedef float DOT(Floats) __attribute__((vector_size(4 * DOT_LANES)));
 typedef int32_t DOT(Ints) __attribute__((vector_size(4 * DOT_LANES)));
 typedef uint32_t DOT(Words) __attribute__((vector_size(4 * DOT_LANES)));
+typedef float DOT(Eight) __attribute__((vector_size(32), may_alias));
 typedef float DOT(FloatsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(4), may_alias));
 typedef uint32_t DOT(WordsAt) __attribute__((vector_size(4 * DOT_LANES), aligned(1), may_alias));
 
 #define DOT_TOKENS (DOT_LANES == 16 ? 6 : 3)
+#define DOT_TOKENS8 (DOT_LANES == 16 ? 4 : 3)
 #define FLOATS_AT(x) (*(const DOT(FloatsAt) *)(x))
 #define WORDS_AT(w) (*(const DOT(WordsAt) *)(w))
 
-DOT_TARGET DOT_INLINE float
-DOT(sum)(const DOT(Floats) * vector)
+/* out = the sums of four vectors at once. */
+DOT_TARGET DOT_INLINE void
+DOT(sums)(float *out, const DOT(Floats) * v0, const DOT(Floats) * v1, const DOT(Floats) * v2,
+          const DOT(Floats) * v3)
 {
-    DOT(Floats) v = *vector;
-    float s[4];
+    const DOT(Eight) * v[] = {(const DOT(Eight) *)v0, (const DOT(Eight) *)v1, (const DOT(Eight) *)v2,
+                              (const DOT(Eight) *)v3};
+    DOT(Eight) s[4], a, b;
 
-    for (int i = 0; i < 4; i++) {
-        s[i] = v[i] + v[i + 4];
+    for (int r = 0; r < 4; r++) {
+        s[r] = v[r][0];
         if (DOT_LANES == 16)
-            s[i] += v[(i + 8) % DOT_LANES] + v[(i + 12) % DOT_LANES];
+            s[r] += v[r][DOT_LANES / 16];
     }
-    return (s[0] + s[2]) + (s[1] + s[3]);
+    a = DOT_SHUFFLE(s[0], s[1], 0, 1, 2, 3, 8, 9, 10, 11) +
+        DOT_SHUFFLE(s[0], s[1], 4, 5, 6, 7, 12, 13, 14, 15);
+    b = DOT_SHUFFLE(s[2], s[3], 0, 1, 2, 3, 8, 9, 10, 11) +
+        DOT_SHUFFLE(s[2], s[3], 4, 5, 6, 7, 12, 13, 14, 15);
+    a = DOT_SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13) + DOT_SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    for (int r = 0; r < 4; r++)
+        out[r] = a[r % 2 * 4 + r / 2 * 2] + a[r % 2 * 4 + r / 2 * 2 + 1];
 }
 
 /* dot16 for a constant n. The hardware's own reading ahead starts anew in every row, and short rows are over
- * before it is under way: hence `ahead`. (EPYC Milan, two cores: 25 instead of 22 GB/s.) Asking for what lies
- * behind the end of memory does nothing. */
+ * before it is under way: hence `ahead`. */
 DOT_TARGET DOT_INLINE void
 DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint16_t *const w[4], int columns,
               int ahead)
@@ -208,8 +246,8 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
 
     DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
     for (int i = 0; i < columns; i += 2 * DOT_LANES) {
-        if (ahead > 0)
-            DOT_EACH(r, 4, __builtin_prefetch(w[r] + i + ahead););
+        if (ahead > 0 && i % 32 == 0) /* a line */
+            DOT_EACH(r, 4, DOT_AHEAD(w[r] + i + ahead););
         DOT_EACH(place, 2, {
             DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
             DOT_EACH(r, 4, {
@@ -219,7 +257,21 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
             });
         });
     }
-    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
+    DOT_EACH(t, n, DOT(sums)(out + (size_t)t * stride, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]););
+}
+
+/* *words = the bytes at one place of words, moved to the top. Between top and bottom that takes two
+ * instructions, where AVX2 has one that the compilers do not find; with several vectors there are no
+ * registers for what it needs. */
+DOT_TARGET DOT_INLINE void
+DOT(top)(DOT(Words) * words, const int8_t *q, const int place, const int n)
+{
+    *words = WORDS_AT(q) << ((24 - 8 * place) & 31) & 0xff000000u;
+#ifdef DOT_PICK
+    if (n == 1 && (place == 1 || place == 2))
+        *words = (DOT(Words))DOT_PICK(WORDS_AT(q), place);
+#endif
+    (void)n;
 }
 
 /* dot8 for a constant n. A byte that is shifted to the top of its word is q * 2^24, and so is the float made
@@ -233,13 +285,14 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
     DOT_EACH(r, 4, DOT_EACH(t, n, acc[r][t] = (DOT(Floats)){0};););
     for (int group = 0; group < columns; group += DOT_GROUP) {
         if (ahead > 0)
-            DOT_EACH(r, 4, __builtin_prefetch(q[r] + group + ahead););
+            DOT_EACH(r, 4, DOT_AHEAD(q[r] + group + ahead););
         DOT_EACH(r, 4, DOT_EACH(t, n, part[r][t] = (DOT(Floats)){0};););
         for (int i = group; i < group + DOT_GROUP; i += 4 * DOT_LANES)
             DOT_EACH(place, 4, {
                 DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
                 DOT_EACH(r, 4, {
-                    DOT(Words) words = WORDS_AT(q[r] + i) << ((24 - 8 * place) & 31) & 0xff000000u;
+                    DOT(Words) words;
+                    DOT(top)(&words, q[r] + i, place, n);
                     DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
                     DOT_EACH(t, n, part[r][t] += weight * at[t];);
                 });
@@ -249,7 +302,7 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
             DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
         });
     }
-    DOT_EACH(t, n, DOT_EACH(r, 4, out[(size_t)t * stride + r] = DOT(sum)(&acc[r][t]);););
+    DOT_EACH(t, n, DOT(sums)(out + (size_t)t * stride, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]););
 }
 
 DOT_TARGET static inline void
@@ -263,7 +316,7 @@ DOT_TARGET static inline void
 DOT(dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
           const uint16_t *const scale[4], int columns, int ahead)
 {
-    DOT_EACH(i, DOT_TOKENS, if (n == i + 1) DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, ahead););
+    DOT_EACH(i, DOT_TOKENS8, if (n == i + 1) DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, ahead););
 }
 
 DOT_TARGET static inline void
@@ -278,7 +331,7 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
                 DOT(Words) words = WORDS_AT(v[r] + i);
                 DOT(Floats) value = (DOT(Floats))(place == 0 ? words << 16 : words & 0xffff0000u);
                 if (place == 0)
-                    __builtin_prefetch(v[r] + i + ahead);
+                    DOT_AHEAD(v[r] + i + ahead);
                 sum_a += value * p[r];
                 sum_b += value * p[stride + r];
             });
@@ -287,10 +340,71 @@ DOT(mix)(float *acc, const float *p, size_t stride, const uint16_t *const v[4], 
         }
 }
 
+/* Where the mask is set a, else b. */
+#define SELECT(mask, a, b) ((DOT(Floats))(((DOT(Ints))(a) & (mask)) | ((DOT(Ints))(b) & ~(mask))))
+
+/* v = e^v = 2^k * e^r, where k is v / ln 2 rounded, so that |r| <= ln 2 / 2: eight terms of the series give a
+ * float. Adding 1.5 * 2^23 rounds, and leaves k in the last bits. Less than e^-87 is 0, more than e^88 is
+ * e^88. */
+DOT_TARGET DOT_INLINE void
+DOT(exp)(DOT(Floats) * v)
+{
+    const DOT(Floats) zero = {0};
+    DOT(Ints) low = *v < zero - 87;
+    DOT(Floats) x = SELECT(low, zero, *v), shifted, k, r, sum;
+
+    x = SELECT(x > zero + 88, zero + 88, x);
+    shifted = x * 1.44269504f + 0x1.8p23f;
+    k = shifted - 0x1.8p23f;
+    r = x - k * 0.693359375f + k * 2.12194440e-4f; /* ln 2 in two parts; k times the first is exact */
+    sum = r * (1 / 5040.0f) + 1 / 720.0f;
+    sum = sum * r + 1 / 120.0f;
+    sum = sum * r + 1 / 24.0f;
+    sum = sum * r + 1 / 6.0f;
+    sum = sum * r + 0.5f;
+    sum = (sum * r + 1) * r + 1;
+    *v = SELECT(low, zero, sum * (DOT(Floats))(((DOT(Ints))shifted << 23) + (127 << 23)));
+}
+
+DOT_TARGET static inline float
+DOT(softmax)(float *p, int n, float *greatest)
+{
+    DOT(Floats) most = (DOT(Floats)){0} + *greatest, sum = {0};
+    float all = 0;
+
+    for (int i = 0; i < n; i += DOT_LANES)
+        most = SELECT(FLOATS_AT(p + i) > most, FLOATS_AT(p + i), most);
+    for (int i = 0; i < DOT_LANES; i++)
+        if (most[i] > *greatest)
+            *greatest = most[i];
+    for (int i = 0; i < n; i += DOT_LANES) {
+        DOT(Floats) v = FLOATS_AT(p + i) - *greatest;
+        DOT(exp)(&v);
+        *(DOT(FloatsAt) *)(p + i) = v;
+        sum += v;
+    }
+    for (int i = 0; i < DOT_LANES; i++)
+        all += sum[i];
+    return all;
+}
+
+DOT_TARGET static inline void
+DOT(swiglu)(float *out, const float *gate, const float *up, int n)
+{
+    for (int i = 0; i < n; i += DOT_LANES) {
+        DOT(Floats) v = -FLOATS_AT(gate + i);
+        DOT(exp)(&v);
+        *(DOT(FloatsAt) *)(out + i) = FLOATS_AT(gate + i) / (v + 1) * FLOATS_AT(up + i);
+    }
+}
+
+#undef SELECT
 #undef DOT_TOKENS
+#undef DOT_TOKENS8
 #undef FLOATS_AT
 #undef WORDS_AT
 #undef DOT_LANES
 #undef DOT
+#undef DOT_PICK
 #undef DOT_TARGET
 #endif

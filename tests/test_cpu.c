@@ -11,7 +11,7 @@
 #endif
 #include <stddef.h>
 
-static size_t worth = 1 << 20; /* fewer products stay on one thread, which is nearly all of this model */
+static size_t worth = 1 << 24; /* fewer products stay on one thread, which is nearly all of this model */
 #define CPU_WORTH worth
 #include "../cpu.h"
 #include "random_model.h"
@@ -395,7 +395,7 @@ logits_do_not_depend_on_the_number_of_threads(Cpu *m)
         decode(m, length - 1, many);
         CHECK(memcmp(one, many, sizeof one) == 0);
     }
-    worth = 1 << 20;
+    worth = 1 << 24;
 }
 
 static void
@@ -435,7 +435,7 @@ rows_of_one_pass_equal_passes_of_their_own(int bits)
 
                 for (int t = 0; t < n; t++)
                     row[t] = random_token(depths[d] + 100 * n + t);
-                worth = n % 2 ? 1 : 1 << 20;
+                worth = n % 2 ? 1 : 1 << 24;
                 CHECK(cpu_engine.decode(m, row, n, depths[d], VOCAB, together) == NULL);
                 for (int t = 0; t < n; t++) {
                     CHECK(cpu_engine.decode(m, row + t, 1, depths[d] + t, VOCAB, alone) == NULL);
@@ -444,7 +444,7 @@ rows_of_one_pass_equal_passes_of_their_own(int bits)
                 CHECK(same);
             }
     }
-    worth = 1 << 20;
+    worth = 1 << 24;
     CHECK(cpu_engine.decode(m, row, 2, DEEP - 1, VOCAB, together) != NULL);
     CHECK(cpu_engine.decode(m, row, MAX_ROWS + 1, 0, 1, together) != NULL);
     CHECK(cpu_engine.decode(m, row, 2, 0, 0, together) != NULL);

@@ -72,7 +72,7 @@ struct Decode {
     DecodeResult *result; /* (MAX_ROWS), mapped host memory */
     long long *stamps;    /* (blocks, LAYERS + 1, STAMPS): clock readings for profile.cuh, or null */
 
-    int form;
+    int form;                             /* of the matrices: 16, 12, 8 */
     int blocks, threads, shared_bytes[4]; /* of a launch; bytes by log2 of the kernel's rows */
     int max_rows;                         /* of a pass, on so many blocks */
     uint32_t epoch;                       /* before the first layer of the launch under way */

@@ -618,12 +618,14 @@ swiglu(bf16 *out, const bf16 *gate_up, int n, cudaStream_t stream)
 
 /* Loads the kernels of prefill, which otherwise happens at their first launch. */
 static inline const char *
-prefill_load(void)
+prefill_load(int form)
 {
     cudaFuncAttributes attributes;
 
     TRY(attention_open());
-    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel_for(16)));
+    TRY(cudaFuncGetAttributes(&attributes, embedding_kernel_for(form)));
+    if (form != 16)
+        TRY(cudaFuncGetAttributes(&attributes, form == 12 ? unpack_kernel<12> : unpack_kernel<8>));
     TRY(cudaFuncGetAttributes(&attributes, rmsnorm_kernel));
     TRY(cudaFuncGetAttributes(&attributes, norm_rope_store_kernel));
     TRY(cudaFuncGetAttributes(&attributes, attention_kernel));

@@ -3,7 +3,7 @@
  * Everything on the card lies in one block that is allocated at open and cut up by model_plan(): weights,
  * KV cache, rope table, activations, decode's exchanges, workspace. q, k and v of a layer are one matrix, as
  * are gate and up, so that each of these groups is one product. Matrices are in one of the forms of
- * weights.cuh; those that are packed are unpacked for each product of prefill.
+ * weights.cuh; where they are packed, prefill unpacks a layer as it comes to it.
  * A long prompt goes through the layers in chunks, with cuBLAS and kernels.cuh; a short one as rows of
  * decode.cuh, which also finds the k best logits. */
 #ifndef MODEL_CUH
@@ -38,9 +38,9 @@ enum {
     LAYER_MATRICES = 4,
     MODEL_MATRICES = 1 + LAYERS * LAYER_MATRICES,
 
-    /* GB/s. Up to here reading 16 bits takes longer than all that 12 bits leave to be done: 345 us on 128
-     * blocks of an H200, where a token takes 318 in 16 bits. */
-    MODEL_FAST_MEMORY = 3000,
+    /* GB/s. On 128 blocks of an H200, whose memory is faster than that, a token takes 318 us in 16 bits and
+     * 345 in 12: which pays where 1.19 GB take longer to read. */
+    MODEL_FAST_MEMORY = 3400,
 
     /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning
      * costs more than memory does (H200: 10 ms for 16 MB), so buffers are small. */
@@ -59,6 +59,7 @@ enum {
 static_assert((int)MODEL_WORKSPACE >= (int)ATTENTION_WORKSPACE, "attention leaves its partial outputs there");
 static_assert(VOCAB * sizeof(Candidate) <= (size_t)MODEL_PINNED, "all candidates arrive there");
 static_assert((int)MODEL_WORKSPACE >= (int)MODEL_PINNED, "weights that are to be packed wait there");
+
 typedef enum { CUBLAS_CLOSED, CUBLAS_OPENING, CUBLAS_READY, CUBLAS_MISSING } CublasState;
 
 typedef struct {
@@ -277,8 +278,8 @@ model_place(const Model *m, int layer, int which)
                               {NULL, 2, INTERMEDIATE},   {NULL, 3, 0}};
     const int matrix = table[which].matrix;
 
-    return (Destination){table[which].norm, matrices[matrix], 1 + layer * LAYER_MATRICES + matrix,
-                         (size_t)table[which].row / TILE_ROWS};
+    return {table[which].norm, matrices[matrix], 1 + layer * LAYER_MATRICES + matrix,
+            (size_t)table[which].row / TILE_ROWS};
 }
 
 /* Tensor i of the file, its columns (0: a norm), and where it goes. */
@@ -289,7 +290,7 @@ model_tensor(const Model *m, const Safetensors *file, int i, int *columns, Desti
 
     if (i < 2) {
         *columns = i == 0 ? HIDDEN : 0;
-        *to = (Destination){i == 0 ? NULL : m->weights.norm, &m->weights.embed, 0, 0};
+        *to = {i == 0 ? NULL : m->weights.norm, &m->weights.embed, 0, 0};
         return i == 0 ? &file->embed : &file->norm;
     }
     *columns = safetensors_table[which].columns;
@@ -409,17 +410,30 @@ model_upload(Model *m, const Safetensors *file)
     return error;
 }
 
-/* Makes the block and fills it with the weights. In form 12 what the lists of a matrix need is known only
- * then: where they need more than they have, it is all done once more; where they would need so much that
- * nothing is gained, in form 16. */
+/* In form 12: whether the lists of a matrix need more than they had, so that all is to be done once more;
+ * where they need so much that nothing is gained, in form 16. */
+static inline int
+model_again(Model *m, const int found[MODEL_MATRICES])
+{
+    int again = 0;
+
+    for (int i = 0; i < MODEL_MATRICES; i++)
+        if (found[i] > m->longest[i]) {
+            m->longest[i] = found[i];
+            again = 1;
+            if (found[i] > (TILE_BYTES - TILE_LIST) / 4 - WARP)
+                m->form = 16;
+        }
+    return again;
+}
+
+/* Makes the block and fills it with the weights. What the lists of form 12 need is known only then. */
 static inline const char *
 model_load(Model *m, const Safetensors *file)
 {
     int found[MODEL_MATRICES];
-    int again;
 
-    do {
-        again = 0;
+    for (;;) {
         TRY(model_check_memory(m));
         TRY(cudaMalloc(&m->block, model_plan(m, 0)));
         model_plan(m, (uintptr_t)m->block);
@@ -428,21 +442,13 @@ model_load(Model *m, const Safetensors *file)
         TRY(cudaMemsetAsync(m->k_cache, 0, m->cache_bytes + m->rest_bytes, m->stream));
         TRY(model_upload(m, file));
         if (m->form != 12)
-            break;
+            return NULL;
         TRY(cudaMemcpy(found, m->found, sizeof found, cudaMemcpyDeviceToHost));
-        for (int i = 0; i < MODEL_MATRICES; i++)
-            if (found[i] > m->longest[i]) {
-                if (found[i] > (TILE_BYTES - TILE_LIST) / 4)
-                    m->form = 16;
-                m->longest[i] = (found[i] + WARP - 1) / WARP * WARP;
-                again = 1;
-            }
-        if (again) {
-            TRY(cudaFree(m->block));
-            m->block = NULL;
-        }
-    } while (again);
-    return NULL;
+        if (!model_again(m, found))
+            return NULL;
+        TRY(cudaFree(m->block));
+        m->block = NULL;
+    }
 }
 
 /* ---- open and close ---- */
@@ -544,6 +550,8 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
         model_close(m);
     else
         *engine = m;
+    if (!error && options.bits == 12 && m->form != 12)
+        fprintf(stderr, "(weights of 16 bits: this model's do not fit 12)\n");
     return error;
 }
 
@@ -563,7 +571,7 @@ model_load_products(Model *m)
     const bf16 *w = m->form == 16 ? (const bf16 *)m->weights.layer[0].gate_up.data : m->unpacked;
     cublasHandle_t handle = m->cublas_handle;
 
-    TRY(prefill_load());
+    TRY(prefill_load(m->form));
     for (int i = 0; i < PRODUCT_SIZES && product_sizes[i] <= product_rows(m->chunk); i++) {
         int n = product_sizes[i];
 
@@ -772,7 +780,7 @@ model_device(void *engine)
 static inline double
 model_bytes(void *engine, int depth)
 {
-    return engine_bytes(0, depth) + ((Model *)engine)->weight_bytes;
+    return engine_bytes(0, depth) - engine_bytes(0, -1) + ((Model *)engine)->weight_bytes;
 }
 
 /* event: the beginning and the end of a reading; those that are not NULL are the caller's to destroy. */

@@ -1,9 +1,9 @@
 /* ring.cuh: how decode's weights come to the chain: a ring of tiles in shared memory, the feed that fills it,
  * and the warps' taking of tiles into registers.
  *
- * A matrix is cut by rows into equal shares; a share's rows lie one after the other in the file, so it is a
- * whole number of tiles without a gap between them, and a tile is one copy. Where rows are wider than HIDDEN
- * a tile is a piece of the share, whatever row that belongs to. */
+ * A matrix is cut by rows into equal shares. In every form a share is a whole number of tiles without a gap
+ * between them, and a tile is one copy. In the file's form, where rows are wider than HIDDEN, a tile is a
+ * piece of the share, whatever row that belongs to. */
 #ifndef RING_CUH
 #define RING_CUH
 
@@ -220,11 +220,11 @@ feed(const Weights &weights, const Pace &pace)
  * other four. So column 0 of b holds the vector at the former, column 1 at the latter, and what counts is c
  * at (g, 0) and (g + 8, 1). Columns 2 and 3 do the same for what rounding to bf16 took from the vector.
  *
- * Two neighbouring rows of a tile are in the same banks, so odd rows read the two chunks of 32 columns of a
- * pair in the other order. For one vector columns 4 to 7 of b hold it in that order, too; for several the
- * chunks are put right in registers, and those columns belong to a second vector. Either way a chunk meets
- * the same numbers, and the two accumulators, even chunks and odd ones, are added at the end: to the bit the
- * same.
+ * In the file's form two neighbouring rows of a tile are in the same banks, so odd rows read the two chunks
+ * of 32 columns of a pair in the other order. For one vector columns 4 to 7 of b hold it in that order, too;
+ * for several the chunks are put right in registers, and those columns belong to a second vector. Either way
+ * a chunk meets the same numbers, and the two accumulators, even chunks and odd ones, are added at the end:
+ * to the bit the same.
  */
 
 /* The place of a pair of columns (2i, 2i + 1) of a warp's slice, or of its rest, in b's order: column 0 of b,
@@ -364,7 +364,7 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
                 mma(c[FORM == 8 ? i / 2 : i % 2], a[t][i].x, a[t][i].y, a[t][i].z, a[t][i].w, b[i].x, b[i].y);
             float v = c[0][0] + c[0][3];
             if constexpr (FORM == 8) {
-                v *= scale(t);
+                v = __fmul_rn(v, scale(t)); /* not to become one operation with what follows */
 #pragma unroll
                 for (int j = 1; j < SUMS; j++)
                     v = __fmaf_rn(scale(t, j), c[j][0] + c[j][3], v);

@@ -22,8 +22,9 @@ typedef struct {
 /* Weights are summed group by group, so that a sum in the middle is found again without adding all up. */
 enum { SAMPLER_GROUP = 64, SAMPLER_GROUPS = (VOCAB + SAMPLER_GROUP - 1) / SAMPLER_GROUP };
 
-/* Of SAMPLER_WORTH candidates or more OpenMP's threads take SAMPLER_RUN each, in turn: each thread always the
- * same ones, so that those lie in its cache. Beside a GPU so many threads suffice: they spin as they wait. */
+/* Of SAMPLER_WORTH candidates or more OpenMP's threads take SAMPLER_RUN each, in turn: with 1, 2 or
+ * 4 threads each always the same ones, which lie in its cache. Beside a GPU so many threads suffice: they
+ * spin as they wait. */
 enum { SAMPLER_WORTH = 8192, SAMPLER_RUN = 1024, SAMPLER_THREADS = 4 };
 
 typedef struct {

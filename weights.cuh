@@ -10,7 +10,7 @@
  * sign and mantissa, and half a byte, its exponent within a window of 16 that is chosen for each row. What
  * falls outside is in the tile's lists: of a matrix all tiles have as many as the worst of them needs, mostly
  * one. The window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums, where
- * it changes no bit of them.
+ * it changes no bit of them (unless they are subnormal).
  *
  * Form 8 rounds: sign and 7 bits of a whole number, times a scale for 64 columns of a row, as dot.h has it.
  */
@@ -280,7 +280,7 @@ unpack_kernel(bf16 *out /* (LAYER_WEIGHTS) */, const __grid_constant__ LayerWeig
 
 /* The 16 bf16 weights that a lane has of tile j for 8 rows of so many HIDDENs of columns. */
 __device__ __forceinline__ void
-lane_weights(uint32_t (&v)[8], const bf16 *rows, int wide, int j, uint32_t warp)
+lane_weights(uint32_t *v /* (8), aligned to 16 bytes */, const bf16 *rows, int wide, int j, uint32_t warp)
 {
     const uint32_t lane = lane_index();
     const bf16 *from = rows + (size_t)(lane / 4) * wide * HIDDEN + 64 * (wide * warp + j) + lane % 4 * 8;
@@ -314,7 +314,7 @@ pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
     __shared__ int count[TILE_ROWS][256], window[TILE_ROWS], listed;
     const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
     const int words = (to.tile_bytes - TILE_LIST) / 4;
-    uint32_t v[8];
+    __align__(16) uint32_t v[8];
 
     rows += (size_t)blockIdx.x * TILE_ROWS * wide * HIDDEN;
     for (int i = threadIdx.x; i < TILE_ROWS * 256; i += CHAIN_THREADS)
@@ -337,7 +337,8 @@ pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
 
     for (int j = 0; j < wide; j++) {
         char *tile = (char *)to.tile(blockIdx.x * wide + j);
-        uint32_t byte[4] = {}, exponent[2] = {}, *list = (uint32_t *)(tile + TILE_LIST);
+        __align__(16) uint32_t byte[4] = {}, exponent[2] = {};
+        uint32_t *list = (uint32_t *)(tile + TILE_LIST);
 
         for (int i = threadIdx.x; i < words; i += CHAIN_THREADS)
             list[i] = 0;
@@ -351,13 +352,13 @@ pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
             byte[i / 4] |= ((w >> 8 & 0x80) | (w & 0x7f)) << i % 4 * 8;
             if (first && n >= 0 && n < 16)
                 exponent[i / 8] |= n << (i / 2 % 4 * 4 + i % 2 * 16);
-            else if (first && ((w & 0x7fff) == 0 || (e > 0 && e < 255 && n + 112 > 0 && n + 112 < 255))) {
+            else if (first && ((w & 0x7fff) == 0 || (e > 0 && n + 112 < 192))) { /* or a sum may overflow */
                 const int at = atomicAdd(&listed, 1);
                 if (at < words)
                     list[at] = (16 | warp) << 27 | lane << 20 | i << 16 |
                                (w & 0x7fff ? (w & 0x807f) | (uint32_t)(n + 112) << 7 : w);
             } else if (w & 0x7fff) /* a subnormal number, an infinity, a NaN */
-                *longest = INT_MAX;
+                atomicMax(longest, INT_MAX);
         }
         *(uint4 *)(tile + warp * 512 + lane * 16) = *(uint4 *)byte;
         *(uint2 *)(tile + TILE_EXPONENTS + warp * 256 + lane * 8) = *(uint2 *)exponent;
@@ -375,12 +376,12 @@ KERNEL(CHAIN_THREADS)
 pack_8_kernel(Matrix to, const bf16 *rows, int wide)
 {
     const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
-    uint32_t v[8];
+    __align__(16) uint32_t v[8];
 
     rows += (size_t)blockIdx.x * TILE_ROWS * wide * HIDDEN;
     for (int j = 0; j < wide; j++) {
         char *tile = (char *)to.tile(blockIdx.x * wide + j);
-        uint32_t byte[4] = {};
+        __align__(16) uint32_t byte[4] = {};
         float greatest = 0;
         bool finite = true;
 

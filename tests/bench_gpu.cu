@@ -105,10 +105,11 @@ print_operations(Model *m, int n, int pos)
         print("unpacking", LAYERS,
               [&](const LayerWeights *w, bf16 *, bf16 *) { return model_matrices(m, w, &of); });
     must(model_matrices(m, &m->weights.layer[0], &of));
-    auto matrices = [&](const LayerWeights *w) { /* packed ones: as they are left by unpacking */
-                                                 if (m->form == 16)
-                                                     must(model_matrices(m, w, &of));
-                                                 return of;
+    /* Packed ones as they are left by unpacking. */
+    auto matrices = [&](const LayerWeights *w) {
+        if (m->form == 16)
+            must(model_matrices(m, w, &of));
+        return of;
     };
     print("RMSNorm", 2 * LAYERS, [&](const LayerWeights *w, bf16 *, bf16 *) {
         return rmsnorm(m->normed, m->x, w->input_norm, n, m->stream);

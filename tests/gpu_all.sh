@@ -81,13 +81,13 @@ no_spills() {
     [ $? -eq 1 ]
 }
 
-# Replies with guesses and without, on the card: the same bytes.
+# Replies with guesses and without, on the card, in every form: the same bytes.
 guesses() {
-    local seed g
+    local seed g forms=(8 12 16)
     for seed in 1 2 3 4 5 6 7 8; do
         for g in 0 7; do
             printf '%s\n' 'What is RoPE?' 'Tell me about RoPE.' 'My name is Ada.' 'What is RoPE?' 'What is my name?' |
-                "$dir/qwen600-tiny" models/tiny -d gpu -v 1 -s $seed -t 0.$seed -r $((seed % 2)) -g $g \
+                "$dir/qwen600-tiny" models/tiny -d gpu -v 1 -s $seed -t 0.$seed -r $((seed % 2)) -g $g -w ${forms[seed % 3]} \
                     >"$dir/reply-$g" 2>"$dir/said-$g" || return 1
         done
         grep -o '[0-9]* guessed, [0-9]* kept' "$dir/said-7" | tr '\n' ';'

@@ -671,8 +671,8 @@ rows_at(void *gpu, const int *tokens, int pos, Candidate *alone, Candidate *rows
 static void
 a_row_is_as_if_it_were_alone(int bits)
 {
-    static const int blocks[] = {0, 48, 20, 16, 8},
-                     positions[] = {0, 1, 63, 124, 253, 1021, 4093, 4200 - MAX_ROWS};
+    static const int blocks[] = {48, 20, 16, 8, 0}, /* the last one stays for the race below */
+        positions[] = {0, 1, 63, 124, 253, 1021, 4093, 4200 - MAX_ROWS};
     int *tokens = some_tokens(4200);
     void *gpu = open_engine(&model_engine, 4200, bits);
     Model *m = (Model *)gpu;
@@ -792,22 +792,32 @@ write_mixed(const Safetensors *file, const char *dir)
 }
 
 static int
-uploaded(const Tensor *tensor, const bf16 *device)
+uploaded(const Tensor *tensor, const bf16 *device, int bits)
 {
     uint16_t *expected = (uint16_t *)malloc(tensor->count * 2),
              *actual = (uint16_t *)malloc(tensor->count * 2);
     int equal;
 
     safetensors_bf16(tensor, 0, tensor->count, expected);
+    if (bits == 8)
+        for (size_t i = 0; i < tensor->count; i += DOT_GROUP) {
+            int8_t q[DOT_GROUP];
+            uint16_t scale;
+            dot_quantize(q, &scale, expected + i, DOT_GROUP);
+            for (int j = 0; j < DOT_GROUP; j++)
+                expected[i + j] = bf16_round(q[j] * bf16_widen(scale));
+        }
     must(cudaMemcpy(actual, device, tensor->count * 2, cudaMemcpyDeviceToHost));
-    equal = memcmp(expected, actual, tensor->count * 2) == 0;
+    equal = 1;
+    for (size_t i = 0; i < tensor->count; i++)
+        equal &= expected[i] == actual[i] || (isnan(bf16_widen(expected[i])) && isnan(bf16_widen(actual[i])));
     free(expected);
     free(actual);
     return equal;
 }
 
-/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it: in form 12 unpacked, and the
- * embedding as prefill reads it. */
+/* Every tensor on the card equals, bit for bit, what safetensors.h makes of it, and in form 8 dot.h of that:
+ * packed ones as they are unpacked, the embedding as prefill reads it. */
 static void
 weights_arrive(const char *dir, int bits)
 {
@@ -841,7 +851,7 @@ weights_arrive(const char *dir, int bits)
             device =
                 (const char *)(unpacked + begin[(at.index - 1) % LAYER_MATRICES] + at.tile * TILE_WEIGHTS);
         }
-        equal &= uploaded(tensor, (const bf16 *)device);
+        equal &= uploaded(tensor, (const bf16 *)device, at.norm ? 16 : bits);
     }
     CHECK(equal);
 
@@ -855,9 +865,14 @@ weights_arrive(const char *dir, int bits)
     equal = 1;
     for (int i = 0; i < some; i++) {
         uint16_t row[HIDDEN];
+        int8_t q[HIDDEN];
+        uint16_t scale[HIDDEN / DOT_GROUP];
         safetensors_bf16(&file.embed, (size_t)tokens[i] * HIDDEN, HIDDEN, row);
-        for (int j = 0; j < HIDDEN; j++)
-            equal &= x[(size_t)i * HIDDEN + j] == bf16_widen(row[j]);
+        dot_quantize(q, scale, row, HIDDEN);
+        for (int j = 0; j < HIDDEN; j++) {
+            const float v = bits == 8 ? q[j] * bf16_widen(scale[j / DOT_GROUP]) : bf16_widen(row[j]);
+            equal &= memcmp(&v, &x[(size_t)i * HIDDEN + j], sizeof v) == 0;
+        }
     }
     CHECK(equal);
     cudaFree(device_x);
@@ -875,8 +890,8 @@ files_of_every_dtype_arrive(void)
     char path[4000], mixed[3100];
     Safetensors file;
 
-    weights_arrive(directory, 16);
-    weights_arrive(directory, 12);
+    for (int bits : {16, 12, 8})
+        weights_arrive(directory, bits);
     if (LAYERS > 4) {
         printf("files of F16 and F32: left to the small shape\n");
         return;
@@ -887,8 +902,8 @@ files_of_every_dtype_arrive(void)
     CHECK(mkdir(mixed, 0777) == 0);
     write_mixed(&file, mixed);
     safetensors_close(&file);
-    weights_arrive(mixed, 16);
-    weights_arrive(mixed, 12);
+    for (int bits : {16, 12, 8})
+        weights_arrive(mixed, bits);
     snprintf(path, sizeof path, "%s/model.safetensors", mixed);
     unlink(path);
     rmdir(mixed);
@@ -958,13 +973,26 @@ form_12_holds_awkward_weights(void)
     form_12_changes_nothing(own.dir);
     weights_arrive(own.dir, 12);
 
-    /* What no window and no list can hold: the published form. */
-    change_weights(own.dir,
-                   [](const Safetensors &file) { *(uint16_t *)file.layer[0][K_PROJ].data = 0x0001; });
-    void *gpu;
-    must(model_engine.open(&gpu, own.dir, {16, 12, 0}));
-    CHECK(((Model *)gpu)->form == 16);
-    model_close(gpu);
+    /* What no window and no list can hold: the published form. A subnormal number, infinity, NaN; one that is
+     * too far above the others of its row; a row of numbers from 2 on. */
+    for (int bad = 0; bad < 5; bad++) {
+        void *gpu;
+        change_weights(own.dir, [&](const Safetensors &file) {
+            static const uint16_t number[] = {0x0001, 0x7f80, 0x7fc0, 0x3f80};
+            uint16_t *row = (uint16_t *)file.layer[0][K_PROJ].data + bad * HIDDEN;
+            for (int i = 0; i < HIDDEN; i++)
+                row[i] = bf16_round(bad == 3 ? 1e-30f : bad == 4 ? 2 + i % 7 : 0.02f);
+            if (bad < 4)
+                row[100] = number[bad];
+            if (bad > 0) /* the row before is mended */
+                memcpy(row - HIDDEN, row + 8 * HIDDEN, HIDDEN * sizeof *row);
+        });
+        must(model_engine.open(&gpu, own.dir, {16, 12, 0}));
+        CHECK(((Model *)gpu)->form == 16);
+        model_close(gpu);
+        if (LAYERS <= 4) /* the CPU's time */
+            weights_arrive(own.dir, 8);
+    }
 }
 
 /* Rounded on the card and on the CPU by one rule. */
@@ -1030,7 +1058,7 @@ a_few_tokens(int bits)
     must(cudaMemset(m->workspace, 0, MODEL_WORKSPACE));
     must(cudaDeviceSynchronize());
     must(product_open(&m->cublas_handle, m->stream, m->workspace, MODEL_WORKSPACE));
-    must(prefill_load());
+    must(prefill_load(m->form));
     must(model_forward(m, tokens, 5, 0)); /* prefill would leave so few to decode */
     must(model_engine.prefill(gpu, tokens + 5, n - 5, 5));
     must(model_engine.decode(gpu, &tokens[n], 1, n, 1, best));

@@ -310,7 +310,7 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
                 });
             });
         DOT_EACH(r, 4, {
-            float step = bf16_widen(scale[r][group / DOT_GROUP]) * (n == 1 ? 0x1p-24f : 1);
+            float step = bf16_widen(scale[r][group / DOT_GROUP]) * (n == 1 ? 0x1p-24f : 1); /* as DOT(top) */
             DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
         });
     }

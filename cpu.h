@@ -141,9 +141,10 @@ enum { CPU_PRODUCTS = LAYERS * HIDDEN * (QKV_DIM + Q_DIM + 3 * INTERMEDIATE) }; 
 static inline void
 cpu_forward(Cpu *m, const int *tokens, int n, int pos, int finish)
 {
-    for (int t = 0; t < n; t++)
+    for (int t = 0; t < n; t++) {
         cpu_embed(m, m->x + (size_t)t * HIDDEN, tokens[t]);
-    memset(m->h, 0, (unsigned)n * (HIDDEN * sizeof *m->h)); /* the first layer adds it */
+        memset(m->h + (size_t)t * HIDDEN, 0, HIDDEN * sizeof *m->h); /* the first layer adds it */
+    }
     OMP(omp parallel if ((size_t)n * CPU_PRODUCTS >= CPU_WORTH))
     cpu_layers(m, n, pos, finish);
 }

@@ -236,6 +236,17 @@ DOT(sums)(float *out, const DOT(Floats) * v0, const DOT(Floats) * v1, const DOT(
         out[r] = a[r % 2 * 4 + r / 2 * 2] + a[r % 2 * 4 + r / 2 * 2 + 1];
 }
 
+/* The sums of acc[r][t]. What has an address is kept in memory, of which gcc makes the faster loops where
+ * registers are too few, and the slower ones where they are not. */
+#define SUMS(out, acc, t)                                                         \
+    do {                                                                          \
+        const DOT(Floats) copy[4] = {acc[0][t], acc[1][t], acc[2][t], acc[3][t]}; \
+        if (DOT_LANES == 16)                                                      \
+            DOT(sums)(out, &copy[0], &copy[1], &copy[2], &copy[3]);               \
+        else                                                                      \
+            DOT(sums)(out, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]);       \
+    } while (0)
+
 /* dot16 for a constant n. The hardware's own reading ahead starts anew in every row, and short rows are over
  * before it is under way: hence `ahead`. */
 DOT_TARGET DOT_INLINE void
@@ -257,16 +268,17 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
             });
         });
     }
-    DOT_EACH(t, n, DOT(sums)(out + (size_t)t * stride, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]););
+    DOT_EACH(t, n, SUMS(out + (size_t)t * stride, acc, t););
 }
 
-/* *words = the bytes at one place of words, moved to the top. Between top and bottom that takes two
- * instructions, where AVX2 has one that the compilers do not find; with several vectors there are no
- * registers for what it needs. */
+/* *words = the numbers at one place of words of int8: of one vector times 2^24, at the top. Between top and
+ * bottom that takes two instructions, where AVX2 has one that compilers do not find. With several vectors
+ * there is no register for a mask, so there they are shifted down again. */
 DOT_TARGET DOT_INLINE void
 DOT(top)(DOT(Words) * words, const int8_t *q, const int place, const int n)
 {
-    *words = WORDS_AT(q) << ((24 - 8 * place) & 31) & 0xff000000u;
+    *words = WORDS_AT(q) << ((24 - 8 * place) & 31);
+    *words = n == 1 ? *words & 0xff000000u : (DOT(Words))((DOT(Ints)) * words >> 24);
 #ifdef DOT_PICK
     if (n == 1 && (place == 1 || place == 2))
         *words = (DOT(Words))DOT_PICK(WORDS_AT(q), place);
@@ -274,8 +286,8 @@ DOT(top)(DOT(Words) * words, const int8_t *q, const int place, const int n)
     (void)n;
 }
 
-/* dot8 for a constant n. A byte that is shifted to the top of its word is q * 2^24, and so is the float made
- * of it, exactly. */
+/* dot8 for a constant n. What makes q * 2^24 of a byte, or q, is exact, and so are all sums the same but for
+ * that factor. */
 DOT_TARGET DOT_INLINE void
 DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_t *const q[4],
              const uint16_t *const scale[4], int columns, int ahead)
@@ -298,11 +310,11 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
                 });
             });
         DOT_EACH(r, 4, {
-            float step = bf16_widen(scale[r][group / DOT_GROUP]) * 0x1p-24f;
+            float step = bf16_widen(scale[r][group / DOT_GROUP]) * (n == 1 ? 0x1p-24f : 1); /* as DOT(top) */
             DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
         });
     }
-    DOT_EACH(t, n, DOT(sums)(out + (size_t)t * stride, &acc[0][t], &acc[1][t], &acc[2][t], &acc[3][t]););
+    DOT_EACH(t, n, SUMS(out + (size_t)t * stride, acc, t););
 }
 
 DOT_TARGET static inline void
@@ -399,6 +411,7 @@ DOT(swiglu)(float *out, const float *gate, const float *up, int n)
 }
 
 #undef SELECT
+#undef SUMS
 #undef DOT_TOKENS
 #undef DOT_TOKENS8
 #undef FLOATS_AT

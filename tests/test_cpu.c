@@ -519,6 +519,41 @@ write_at(const char *root, const char *path, const char *text)
     CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
+/* Far below the greatest a probability is 0, far from 0 a gate is open or shut, and NaN stays NaN. */
+static void
+exponentials_are_right_to_a_few_bits(void)
+{
+    enum { N = 4096 };
+    static float gate[N], up[N], out[N];
+
+    for (int i = 0; i < N; i++) {
+        gate[i] = (float)(i - N / 2) / 20; /* to 102.4 on both sides */
+        up[i] = 1;
+    }
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        float p[16] = {3, -INFINITY, 2, -200}, greatest = 2.5f;
+        double worst = 0;
+
+        dot_units(kind)->swiglu(out, gate, up, N);
+        for (int i = 0; i < N; i++) {
+            double exact = gate[i] / (1 + exp(-(double)gate[i]));
+
+            if (gate[i] < -87)
+                CHECK(fabs(out[i]) < 1e-35);
+            else if (exact != 0 && !(fabs(out[i] / exact - 1) <= worst))
+                worst = fabs(out[i] / exact - 1);
+        }
+        printf("vector units %s: worst relative error of silu %.1e\n", dot_units(kind)->name, worst);
+        CHECK(worst < 5e-7);
+        for (int i = 4; i < 16; i++)
+            p[i] = -INFINITY;
+        CHECK(fabs(dot_units(kind)->softmax(p, 16, &greatest) - 1 - exp(-1)) < 5e-7 && greatest == 3);
+        CHECK(p[0] == 1 && p[1] == 0 && fabs(p[2] - exp(-1)) < 2e-7 && p[3] == 0 && p[15] == 0);
+        p[5] = NAN;
+        CHECK(isnan(dot_units(kind)->softmax(p, 16, &greatest)));
+    }
+}
+
 static void
 the_quota_of_control_groups_is_seen(void)
 {
@@ -668,6 +703,7 @@ main(void)
     rows_of_one_pass_equal_passes_of_their_own(8);
     weights_in_8_bits_compute_what_their_dequantized_values_do();
     rounding_to_8_bits_is_to_the_nearest_and_cuts_nothing_off();
+    exponentials_are_right_to_a_few_bits();
     the_quota_of_control_groups_is_seen();
     a_float32_file_is_converted(m);
     what_cannot_be_opened_is_one_line();

@@ -147,7 +147,7 @@ to_device(const T *host, size_t n)
 
     must(cudaMalloc(&device, n * sizeof *device));
     must(cudaMemcpy(device, host, n * sizeof *device, cudaMemcpyHostToDevice));
-    must(cudaDeviceSynchronize()); /* small copies may still be under way, and the engine's stream won't wait */
+    must(cudaDeviceSynchronize()); /* small copies may be under way, and the engine's stream does not wait */
     return device;
 }
 

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 static int test_checks, test_failures;
 
@@ -25,6 +28,15 @@ under_valgrind(void)
     const char *preloaded = getenv("LD_PRELOAD");
 
     return preloaded != NULL && strstr(preloaded, "vgpreload") != NULL;
+}
+
+static inline void
+set_threads(int n)
+{
+#ifdef _OPENMP
+    omp_set_num_threads(n);
+#endif
+    (void)n;
 }
 
 static inline int

@@ -221,15 +221,6 @@ distance(const float *x, const double *y, int n)
     return sqrt(difference / norm);
 }
 
-static void
-set_threads(int n)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(n);
-#endif
-    (void)n;
-}
-
 /* ---- the tests ---- */
 
 static void

@@ -7,9 +7,6 @@
 
 #include "../sampler.h"
 #include "test.h"
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 static Sampler
 sampler(float temperature, int top_k, float top_p, uint64_t seed)
@@ -21,15 +18,6 @@ sampler(float temperature, int top_k, float top_p, uint64_t seed)
     s.top_p = top_p;
     sampler_seed(&s, seed);
     return s;
-}
-
-static void
-set_threads(int n)
-{
-#ifdef _OPENMP
-    omp_set_num_threads(n);
-#endif
-    (void)n;
 }
 
 /* sampler_keep, with probabilities in place of the weights. */

@@ -195,15 +195,11 @@ sampler_weigh(Candidate *c, int n, float best, float temperature)
     return sampler_weigh_any(c, n, best, temperature);
 }
 
-/* The same for the groups of candidates first..n-1, shared among OpenMP's threads: sum[i] is that of group i.
- */
-static inline void
-sampler_weigh_groups(Candidate *c, int first, int n, float best, float temperature, double *sum)
+/* The same for the group of candidates that begins with number i of n. */
+static inline double
+sampler_weigh_group(Candidate *c, int i, int n, float best, float temperature)
 {
-    OMP(omp for schedule(static, SAMPLER_RUN / SAMPLER_GROUP) nowait)
-    for (int i = first; i < n; i += SAMPLER_GROUP)
-        sum[i / SAMPLER_GROUP] =
-            sampler_weigh(c + i, n - i < SAMPLER_GROUP ? n - i : (int)SAMPLER_GROUP, best, temperature);
+    return sampler_weigh(c + i, n - i < SAMPLER_GROUP ? n - i : (int)SAMPLER_GROUP, best, temperature);
 }
 
 /* How many of c, n weights, come first and sum to at least `enough`; n if all are needed. *sum: theirs.
@@ -249,10 +245,12 @@ sampler_keep(const Sampler *s, Candidate *c, int n, double *before, double *sum)
 
         done = look < n ? look : n;
         if (done - first < SAMPLER_WORTH) /* even to ask OpenMP for one thread takes longer than 20 weights */
-            sampler_weigh_groups(c, first, done, best, s->temperature, before);
+            for (int i = first; i < done; i += SAMPLER_GROUP)
+                before[i / SAMPLER_GROUP] = sampler_weigh_group(c, i, done, best, s->temperature);
         else {
-            OMP(omp parallel)
-            sampler_weigh_groups(c, first, done, best, s->temperature, before);
+            OMP(omp parallel for schedule(static, SAMPLER_RUN / SAMPLER_GROUP))
+            for (int i = first; i < done; i += SAMPLER_GROUP)
+                before[i / SAMPLER_GROUP] = sampler_weigh_group(c, i, done, best, s->temperature);
         }
         for (int i = first / SAMPLER_GROUP; i * SAMPLER_GROUP < done; i++) {
             double group = before[i];

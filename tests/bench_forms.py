@@ -27,12 +27,13 @@ WINDOW, ROWS, ROOM = 16, 8, 30  # -w 12: exponents of a row; rows of a block, an
 
 
 def set_aside(weights, width):
-    """How many weights are outside of their row's best window: for each ROWS rows and `width` columns."""
+    """How many weights of each tile are outside of their row's best window. A tile (weights.cuh) has ROWS
+    rows and `width` columns, 64 at a time from places that lie as far apart as there are tiles for a row."""
     exponents = (weights.bfloat16().view(torch.int16) >> 7 & 255).long()
     below = torch.zeros(len(weights), 257, device=weights.device)
     below = below.scatter_add_(1, exponents + 1, torch.ones_like(weights)).cumsum(1)
     place = exponents - (below[:, WINDOW:] - below[:, :-WINDOW]).argmax(1, keepdim=True)
-    return (place & -WINDOW != 0).view(-1, ROWS, weights.shape[1] // width, width).sum((1, 3))
+    return (place & -WINDOW != 0).view(-1, ROWS, width // 64, weights.shape[1] // width, 64).sum((1, 2, 4))
 
 
 def add_outliers(model):

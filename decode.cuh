@@ -317,19 +317,19 @@ send_residual(const float *part, float *residual, Word *words, uint32_t epoch)
  * registers before the wait (EARLY), unless they are so many that several rows' words would not fit beside
  * them. Not unrolled, and one copy of the code for the first share and the others: the loop over the layers
  * has to stay within the instruction cache (H200: a second copy of the loads cost 25 us a token). */
-template <class Weights, int ROWS, int AT_ONCE, class Ring, class Receive, class Send>
+template <class Share, int ROWS, int AT_ONCE, class Ring, class Receive, class Send>
 __device__ __forceinline__ void
 phase(Shared<ROWS> &s, Ring &ring, const Matrix &matrix, int &buffer, uint32_t warp, int shares, int n,
       Receive receive, Send send)
 {
     enum {
-        EARLY = ROWS == 1 || sizeof(Weights::a) <= 128,
-        TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Weights::OUT / 2 * 2 /* rows whose sums fit a buffer */
+        EARLY = ROWS == 1 || sizeof(Share::a) <= 128,
+        TOGETHER = ROWS == 1 ? 1 : PART_SLOTS / (int)Share::OUT / 2 * 2 /* rows whose sums fit a buffer */
     };
     int i = 0;
 #pragma unroll 1
     for (int share = blockIdx.x; share < shares; share += gridDim.x, i++) {
-        Weights weights;
+        Share weights;
         if (!EARLY && i == 0)
             receive(0, min(n, AT_ONCE));
         weights.load(ring, matrix, warp);
@@ -345,13 +345,13 @@ phase(Shared<ROWS> &s, Ring &ring, const Matrix &matrix, int &buffer, uint32_t w
                 float *part = s.part[buffer];
 #pragma unroll 1
                 for (int r = 0; r < TOGETHER && row + r < end; r += 2)
-                    weights.multiply(part + (r * CHAIN_WARPS + warp) * Weights::OUT,
-                                     s.activations.x[warp] + (row - first + r) * Weights::VECTOR);
+                    weights.multiply(part + (r * CHAIN_WARPS + warp) * Share::OUT,
+                                     s.activations.x[warp] + (row - first + r) * Share::VECTOR);
                 chain_sync();
                 const int mine = (warp - row) % CHAIN_WARPS;
 #pragma unroll 1
                 for (int r = mine; r < TOGETHER && row + r < end; r += CHAIN_WARPS)
-                    send(share, i, row + r, part + r * CHAIN_WARPS * Weights::OUT);
+                    send(share, i, row + r, part + r * CHAIN_WARPS * Share::OUT);
             }
             if (AT_ONCE >= ROWS)
                 break;
@@ -542,7 +542,7 @@ decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_
 {
     static const int bytes[4] = {sizeof(Shared<1>), sizeof(Shared<2>), sizeof(Shared<4>), sizeof(Shared<8>)};
     cudaFuncAttributes attributes;
-    int device, processors, available, resident;
+    int device, processors, available, resident, which;
     Word *p = (Word *)workspace;
 
     memset(d, 0, sizeof *d);
@@ -559,15 +559,14 @@ decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_
     d->logits = (float *)p;
     d->epoch = 1;
     TRY(cudaGetDevice(&device));
-    TRY(cudaFuncGetAttributes(&attributes, decode_kernel<16, 1>));
+    TRY(cudaFuncGetAttributes(&attributes, decode_kernel_for(form, 1, &which)));
     TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     TRY(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const int roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as RING_BYTES has it */
     d->threads = CHAIN_THREADS + WARP * (attributes.ptxVersion >= 90 ? FEED_WARPS_90 : FEED_WARPS_80);
     d->blocks = SHARES;
     for (int n = 1; n <= MAX_ROWS; n *= 2) {
-        int which;
-        const void *kernel = decode_kernel_for(d->form, n, &which);
+        const void *kernel = decode_kernel_for(form, n, &which);
         const int needed = d->shared_bytes[which] =
             (roomy ? (int)RING_BYTES_90 : (int)RING_BYTES_80) + (int)sizeof(RingState) + bytes[which];
 
@@ -584,9 +583,8 @@ decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_
     if (d->blocks < 1)
         return fail(
             "preparing to decode: no block of the kernel fits a multiprocessor of this card: use -d cpu");
-    d->max_rows =
-        d->blocks < 2 * MAX_ROWS ? 1 : (int)MAX_ROWS; /* Shared has room for so much of the residual */
-    /* H200, an earlier form, us a token with 2 and with 4: 327 and 389 on 128 blocks, 419 and 397 on 84. */
+    d->max_rows = d->blocks < 2 * MAX_ROWS ? 1 : (int)MAX_ROWS; /* few have more of the residual than fits */
+    /* H200, an earlier kernel, us a token with 2 and with 4: 327 and 389 on 128 blocks, 419 and 397 on 84. */
     const Pace few = {4, 4, 4, 4}, many = {2, 2, 2, 1};
     d->pace = d->blocks > 100 ? many : few;
     const int stages = RING_BYTES_80 / (form == 8 ? (int)TILE_BYTES_8 : (int)TILE_BYTES);

@@ -96,7 +96,7 @@ gpu_explain(cudaError_t e, const char *call, int driver)
     case cudaErrorMemoryAllocation:
         return fail(
             "out of memory on %s in %.*s: close other programs that use it (nvidia-smi lists them), or "
-            "choose a smaller context with -c",
+            "choose a smaller context with -c or fewer bits with -w",
             gpu_card, name, call);
     default:
         return fail(

@@ -38,8 +38,8 @@ enum {
     LAYER_MATRICES = 4,
     MODEL_MATRICES = 1 + LAYERS * LAYER_MATRICES,
 
-    /* GB/s. On 128 blocks of an H200, whose memory is faster than that, a token takes 318 us in 16 bits and
-     * 345 in 12: which pays where 1.19 GB take longer to read. */
+    /* GB/s. On 128 blocks of an H200, whose memory is faster than that, a token takes 320 us in 16 bits and
+     * 348 in 12. So 12 pays where reading the 1.19 GB of 16 takes longer than that. */
     MODEL_FAST_MEMORY = 3400,
 
     /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning
@@ -170,8 +170,9 @@ model_take_layer(Model *m, int l, uintptr_t *at)
     model_take_matrix(m, &w->down, i + 3, LAYER_DOWN, at);
 }
 
-/* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of its parts, from m->context
- * m->form, m->longest and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for the size. */
+/* Cuts up a block that begins at `base`: sets every pointer of *m and the bytes of its parts, from
+ * m->context, m->form, m->longest and m->sort.scratch_bytes. Returns the bytes in all; so base = 0 asks for
+ * the size. */
 static inline size_t
 model_plan(Model *m, uintptr_t base)
 {
@@ -234,9 +235,10 @@ model_check_memory(const Model *m)
                     m->context, needed * 1e-9, gpu_card, m->free * 1e-9, m->total * 1e-9, fits);
     trial.context = 1;
     return fail(
-        "the model needs at least %.2f GB on %s, %.2f of its %.2f GB are free: close other programs that use "
-        "it (nvidia-smi lists them), or use -d cpu",
-        (model_plan(&trial, 0) + MODEL_RESERVE) * 1e-9, gpu_card, m->free * 1e-9, m->total * 1e-9);
+        "the model in %d bits needs at least %.2f GB on %s, %.2f of its %.2f GB are free: close other "
+        "programs that use it (nvidia-smi lists them), or use %s-d cpu",
+        m->form, (model_plan(&trial, 0) + MODEL_RESERVE) * 1e-9, gpu_card, m->free * 1e-9, m->total * 1e-9,
+        m->form == 8 ? "" : "-w 8 or ");
 }
 
 /* ---- upload ---- */
@@ -304,13 +306,12 @@ static inline const char *
 model_send(const Model *m, const Destination *to, int columns, const uint16_t *weights, bf16 *waiting,
            size_t first, size_t n)
 {
-    const size_t tile = columns ? to->tile + first / TILE_WEIGHTS : 0;
-    const bf16 *place = to->norm        ? to->norm + first
-                        : m->form != 16 ? waiting
-                                        : (const bf16 *)to->matrix->tile(tile);
+    const size_t tile = to->tile + first / TILE_WEIGHTS;
+    const bool packed = !to->norm && m->form != 16;
+    const bf16 *place = to->norm ? to->norm + first : packed ? waiting : (const bf16 *)to->matrix->tile(tile);
 
     TRY(cudaMemcpyAsync((void *)place, weights, n * sizeof(bf16), cudaMemcpyHostToDevice, m->stream));
-    if (!to->norm && m->form != 16)
+    if (packed)
         TRY(weights_pack(*to->matrix, m->form, tile, waiting, (int)(n / columns), columns,
                          m->found + to->index, m->stream));
     return NULL;
@@ -382,7 +383,7 @@ model_upload(Model *m, const Safetensors *file)
 
     for (int i = 0; i < MODEL_TENSORS; i++)
         all += model_tensor(m, file, i, &columns, &to)->count;
-    for (int i = 0; i < UPLOADERS && !error; i++) {
+    for (int i = 0; i < UPLOADERS; i++) {
         u[i].model = m;
         u[i].all = all;
         u[i].file = file;

@@ -60,7 +60,8 @@ embedding_kernel(float *x /* (n, HIDDEN) */, Matrix embed /* (VOCAB, HIDDEN) */,
 }
 
 /* The kernel for a form. */
-static inline void (*embedding_kernel_for(int form))(float *, Matrix, const int *)
+static inline auto
+embedding_kernel_for(int form)
 {
     return form == 16 ? embedding_kernel<16> : form == 12 ? embedding_kernel<12> : embedding_kernel<8>;
 }

@@ -57,7 +57,7 @@ static const char usage[] =
     "  -n <int>     most tokens in a reply, default: as many as fit\n"
     "  -c <int>     context length, default %d, at most %d\n"
     "  -d <string>  device: gpu, cpu; default: gpu if there is one\n"
-    "  -w <int>     bits of a weight: 16 as published, 12 without loss, 8 rounded; default: 16 or 12\n"
+    "  -w <int>     bits of a weight: 16, 12 lossless, 8 rounded; default: the faster of 16 and 12\n"
     "  -g <int>     most tokens guessed ahead, 0 to %d; changes the speed, never the reply\n"
     "  -b <int>     1 = benchmark this machine and exit\n"
     "  -v <int>     1 = print token ids and timings to stderr\n"

@@ -32,7 +32,7 @@ enum {
     MAX_STAGES = RING_BYTES_90 / TILE_BYTES_8,
 
     /* The copy engine needs one thread; with cp.async the requests of few warps are what a multiprocessor
-     * waits for (20 blocks of compute_86 code on an H200: 2.3 ms a token with two, 2.1 with four). */
+     * waits for (an earlier kernel on 20 blocks of an H200: 2.3 ms a token with two, 2.1 with four). */
     FEED_WARPS_90 = 1,
     FEED_WARPS_80 = 4,
 #if __CUDA_ARCH__ >= 900
@@ -256,7 +256,8 @@ template <int FORM, int TILES, int CHUNKS, bool LOW, int ROWS> struct Tiles {
         if constexpr (FORM == 16)
             load_16(ring, warp);
         else {
-            /* Tiles before they are given back; few stages need them soon. */
+            /* How many tiles are read before they are given back: one where there are few stages, as the feed
+             * waits for it. */
             enum { ALL = TILES * WIDTH, HELD = Ring<FORM>::STAGES < 8 ? 1 : ALL % 2 ? (int)ALL : 2 };
 #pragma unroll
             for (int first = 0; first < ALL; first += HELD) {

@@ -3,14 +3,15 @@
  *
  * A matrix is cut into tiles of TILE_WEIGHTS, in the order in which decode reads them: 8 rows of HIDDEN
  * columns each; of wider rows W = columns / HIDDEN tiles for 8 rows. Form 16 is the file's: bf16, row by row.
- * In the packed forms a tile is laid out as the warps take it: of tile j for its 8 rows, lane (g, q) of warp
+ * In the packed forms a tile is laid out as the warps take it: of tile j for its 8 rows, lane 4 g + q of warp
  * w has row g at columns 64 (W w + j) + 8 q.. and 32 further on, 8 each; these 16 lie together.
  *
  * Form 12 rounds nothing. Trained exponents fall into few neighbouring values, so a weight is a byte, its
  * sign and mantissa, and half a byte, its exponent within a window of 16 that is chosen for each row. What
  * falls outside is in the tile's lists: of a matrix all tiles have as many as the worst of them needs, mostly
- * one. The window stands at 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums, where
- * it changes no bit of them (unless they are subnormal).
+ * one. A model that has too much for lists, or what none can hold, stays in form 16. The window stands at
+ * 2^-15 to 2; the row's scale, a power of two, puts it back: behind the sums, where it changes no bit of them
+ * (unless they are subnormal).
  *
  * Form 8 rounds: sign and 7 bits of a whole number, times a scale for 64 columns of a row, as dot.h has it.
  */
@@ -42,7 +43,7 @@ enum {
 
 /* A matrix on the card. */
 struct Matrix {
-    const char *data;
+    const char *data;    /* (tiles, tile_bytes) */
     uint32_t tile_bytes; /* in form 12 it depends on the lists */
 
     __host__ __device__ __forceinline__ const char *
@@ -132,7 +133,8 @@ template <> struct Packed<12> {
         b.z = pair<0>(byte.w, exponent.y >> 1), b.w = pair<1>(byte.w, exponent.y >> 5);
     }
 
-    /* Puts in what the tile's lists have for this warp. Returns something made of all that was read. */
+    /* Puts in what the tile's lists have for this warp. Returns something made of all that was read,
+     * for Ring::release. */
     __device__ __forceinline__ uint32_t
     patch(uint4 &a, uint4 &b, const char *tile, uint32_t bytes, uint32_t warp)
     {
@@ -280,7 +282,8 @@ unpack_kernel(bf16 *out /* (LAYER_WEIGHTS) */, const __grid_constant__ LayerWeig
 
 /* The 16 bf16 weights that a lane has of tile j for 8 rows of so many HIDDENs of columns. */
 __device__ __forceinline__ void
-lane_weights(uint32_t *v /* (8), aligned to 16 bytes */, const bf16 *rows, int wide, int j, uint32_t warp)
+lane_weights(uint32_t *v /* (8), aligned to 16 bytes */, const bf16 *rows /* (8, wide * HIDDEN) */, int wide,
+             int j, uint32_t warp)
 {
     const uint32_t lane = lane_index();
     const bf16 *from = rows + (size_t)(lane / 4) * wide * HIDDEN + 64 * (wide * warp + j) + lane % 4 * 8;
@@ -288,8 +291,8 @@ lane_weights(uint32_t *v /* (8), aligned to 16 bytes */, const bf16 *rows, int w
     *(uint4 *)(v + 4) = *(const uint4 *)(from + 32);
 }
 
-/* The first exponent of the window of 16 that has the most of a row's weights, 0 if all are 0. It ends below
- * 2, so that a scale's exponent is below 128 and is never taken for an entry. By a warp. */
+/* The first exponent of the window of 16 that has the most of a row's weights, 0 if none has any. It ends
+ * below 2, so that a scale's exponent is below 128 and is never taken for an entry. By a warp. */
 __device__ __forceinline__ int
 best_window(const int (&count)[256])
 {
@@ -305,11 +308,13 @@ best_window(const int (&count)[256])
 }
 
 /* 8 rows of bf16 weights to form 12. *longest becomes the most words that the lists of a tile need, if that
- * is more: the matrix is complete if its tiles have room for so many. One block for 8 rows.
+ * is more: the matrix is complete if its tiles have room for so many. INT_MAX: it has a number that no list
+ * can hold: subnormal, infinite, NaN, 2^64 times the greatest of its row's window and more, or not below 2 in
+ * a row of such numbers alone. One block for 8 rows.
  * An entry: bit 31; the warp; from bit 20 the lane; from 16 the weight's number; the weight as it stands
  * where the window does. */
 KERNEL(CHAIN_THREADS)
-pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
+pack_12_kernel(Matrix to, const bf16 *rows /* (8 * gridDim.x, wide * HIDDEN) */, int wide, int *longest)
 {
     __shared__ int count[TILE_ROWS][256], window[TILE_ROWS], listed;
     const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
@@ -357,7 +362,7 @@ pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
                 if (at < words)
                     list[at] = (16 | warp) << 27 | lane << 20 | i << 16 |
                                (w & 0x7fff ? (w & 0x807f) | (uint32_t)(n + 112) << 7 : w);
-            } else if (w & 0x7fff) /* a subnormal number, an infinity, a NaN */
+            } else if (w & 0x7fff) /* what no list can hold */
                 atomicMax(longest, INT_MAX);
         }
         *(uint4 *)(tile + warp * 512 + lane * 16) = *(uint4 *)byte;
@@ -373,7 +378,7 @@ pack_12_kernel(Matrix to, const bf16 *rows, int wide, int *longest)
 
 /* 8 rows of bf16 weights to form 8, rounded as dot_quantize() in dot.h does it. One block for 8 rows. */
 KERNEL(CHAIN_THREADS)
-pack_8_kernel(Matrix to, const bf16 *rows, int wide)
+pack_8_kernel(Matrix to, const bf16 *rows /* (8 * gridDim.x, wide * HIDDEN) */, int wide)
 {
     const uint32_t warp = warp_index(), lane = lane_index(), g = lane / 4;
     __align__(16) uint32_t v[8];

@@ -296,25 +296,31 @@ the_engine_is_near_hugging_face(Cpu *m)
 /* The bound is zero: logits are the same to the last bit however a prompt is cut up. The greedy tokens are
  * then the same too. */
 static void
-prefill_in_any_chunks_equals_single_steps(Cpu *m)
+prefill_in_any_chunks_equals_single_steps(int bits)
 {
     const int chunks[] = {1, 7, 64, length - 1};
     static float steps[VOCAB], logits[VOCAB];
+    Cpu *m = open_engine_of(dir, CONTEXT, bits);
 
-    for (int pos = 0; pos < length; pos++)
-        decode(m, pos, steps);
-    for (int c = 0; c < 4; c++) {
-        Cpu *other = open_engine(dir, CONTEXT);
+    for (int kind = 0; dot_units(kind) != NULL; kind++) {
+        m->units = dot_units(kind);
+        for (int pos = 0; pos < length; pos++)
+            decode(m, pos, steps);
+        for (int c = 0; c < 4; c++) {
+            Cpu *other = open_engine_of(dir, CONTEXT, bits);
 
-        for (int at = 0; at < length - 1; at += chunks[c]) {
-            int left = length - 1 - at, n = left < chunks[c] ? left : chunks[c];
+            other->units = m->units;
+            for (int at = 0; at < length - 1; at += chunks[c]) {
+                int left = length - 1 - at, n = left < chunks[c] ? left : chunks[c];
 
-            CHECK(cpu_engine.prefill(other, tokens + at, n, at) == NULL);
+                CHECK(cpu_engine.prefill(other, tokens + at, n, at) == NULL);
+            }
+            decode(other, length - 1, logits);
+            CHECK(memcmp(logits, steps, sizeof steps) == 0);
+            cpu_engine.close(other);
         }
-        decode(other, length - 1, logits);
-        CHECK(memcmp(logits, steps, sizeof steps) == 0);
-        cpu_engine.close(other);
     }
+    cpu_engine.close(m);
 }
 
 static void
@@ -684,7 +690,8 @@ main(void)
     }
     m->units = dot_units(0);
     the_engine_is_near_hugging_face(m);
-    prefill_in_any_chunks_equals_single_steps(m);
+    prefill_in_any_chunks_equals_single_steps(16);
+    prefill_in_any_chunks_equals_single_steps(8);
     a_prefix_is_reused_and_what_follows_is_overwritten(m);
     the_context_can_be_filled_to_its_last_position_and_no_further(m);
     a_token_outside_the_vocabulary_is_refused(m);

@@ -25,7 +25,7 @@
 #endif
 
 enum {
-    CPU_BLOCK = 32, /* tokens of a pass, at most: many enough to share a read of the weights */
+    CPU_BLOCK = 48, /* tokens of a pass, at most: they share a read of the weights; whole shares of 3, 4, 6 */
     CPU_SPAN = 256, /* positions that a thread takes at a time: their keys and values fit the second cache */
     CPU_TILE = 64,  /* of these, whose scores exist at the same time */
     CPU_BAND = 32768, /* weights of a matrix that a thread takes at a time, about: they fit that cache */
@@ -77,7 +77,7 @@ typedef struct {
     float *q;         /* (CPU_BLOCK, HEADS, HEAD_DIM) */
     float *k, *v;     /* (CPU_BLOCK, KV_HEADS, HEAD_DIM) */
     float *gate, *up; /* (CPU_BLOCK, INTERMEDIATE) */
-    float *split;     /* (CPU_BLOCK, CPU_WIDEST): a matrix's input, see dot_split */
+    float *split;     /* (CPU_BLOCK, CPU_WIDEST): a matrix's input, see DotUnits */
     float *logits;    /* (MAX_ROWS, VOCAB) */
     CpuPart *parts;   /* (CPU_BLOCK, KV_HEADS, spans of the context) */
 
@@ -176,7 +176,7 @@ cpu_norm(Cpu *m, CpuTensor weight, int n)
         for (int i = 0; i < HIDDEN; i++)
             x[i] += m->h[t * HIDDEN + i];
         cpu_rmsnorm(row, x, weight, HIDDEN);
-        dot_split(m->split + t * HIDDEN, row, HIDDEN, m->units->lanes, m->places);
+        m->units->split(m->split + t * HIDDEN, row, HIDDEN, m->places);
     }
 }
 
@@ -197,6 +197,7 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
               int ahead)
 {
     size_t first = (size_t)r * columns, next = columns;
+    float wide[4 * CPU_WIDEST];
 
     if (w.scale) {
         const int8_t *q = (const int8_t *)w.weights + first;
@@ -204,7 +205,7 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
         const int8_t *const four[4] = {q, q + next, q + 2 * next, q + 3 * next};
         const uint16_t *const scales[4] = {scale, scale + next / DOT_GROUP, scale + 2 * next / DOT_GROUP,
                                            scale + 3 * next / DOT_GROUP};
-        m->units->dot8(out + r, rows, x, n, four, scales, columns, ahead);
+        m->units->dot8(out + r, rows, x, n, four, scales, columns, ahead, n > m->units->few8 ? wide : NULL);
     } else {
         const uint16_t *bf16 = (const uint16_t *)w.weights + first;
         const uint16_t *const four[4] = {bf16, bf16 + next, bf16 + 2 * next, bf16 + 3 * next};
@@ -215,7 +216,7 @@ cpu_four_rows(const Cpu *m, float *out, const float *x, CpuTensor w, int r, int 
 static inline void
 cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
 {
-    const int most = m->bits == 8 ? m->units->tokens8 : m->units->tokens;
+    const int most = m->bits == 16 ? m->units->tokens : n > m->units->few8 ? n : m->units->tokens8;
     const int ahead = 4 * columns > CPU_AHEAD ? 4 * columns : CPU_AHEAD;
     int rows = 0, band = 128;
 
@@ -229,8 +230,8 @@ cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
         int first = from;
         for (; first >= p->rows; p++)
             first -= p->rows;
-        for (int t = 0, take; t < n; t += take) { /* as even shares as there can be: one alone is slow */
-            take = (n - t - 1) / ((n - t - 1) / most + 1) + 1;
+        for (int t = 0, take; t < n; t += take) {
+            take = DOT_SHARE(n - t, most);
             for (int r = first; r < first + band; r += 4)
                 cpu_four_rows(m, p->out + (size_t)t * p->rows, m->split + (size_t)t * columns, p->w, r,
                               p->rows, columns, take, t == 0 ? ahead : 0);
@@ -303,7 +304,7 @@ cpu_attend(const Cpu *m, CpuPart *part, const float *q, const uint16_t *k, const
     float x[2 * HEAD_DIM], score[2][CPU_TILE];
     const uint16_t *rows[4];
 
-    dot_split(x, q, 2 * HEAD_DIM, m->units->lanes, 2);
+    m->units->split(x, q, 2 * HEAD_DIM, 2);
     memset(part->acc, 0, sizeof part->acc);
     for (int g = 0; g < 2; g++) {
         part->greatest[g] = -INFINITY;
@@ -353,8 +354,8 @@ cpu_merge(const Cpu *m, float *split, const CpuPart *parts, int n)
         for (int j = g * HEAD_DIM; j < (g + 1) * HEAD_DIM; j++)
             acc[j] /= sum;
     }
-    dot_join(out, acc, 2 * HEAD_DIM, m->units->lanes, 2);
-    dot_split(split, out, 2 * HEAD_DIM, m->units->lanes, m->places);
+    m->units->join(out, acc, 2 * HEAD_DIM);
+    m->units->split(split, out, 2 * HEAD_DIM, m->places);
 }
 
 /* Spans begin at multiples of CPU_SPAN, whatever the pass. Tokens are the inner loop: they share what they
@@ -387,7 +388,7 @@ cpu_swiglu(Cpu *m, int n)
     for (int at = 0; at < n * INTERMEDIATE; at += 64) {
         float silu[64];
         m->units->swiglu(silu, m->gate + at, m->up + at, 64);
-        dot_split(m->split + at, silu, 64, m->units->lanes, m->places);
+        m->units->split(m->split + at, silu, 64, m->places);
     }
 }
 

@@ -8,7 +8,7 @@
  * A 32-bit word holds two bf16 weights or four of int8, its places. Shifts and masks make a vector of floats
  * of what stands at one place in a vector of words, which is every second or fourth column; so the other
  * operand is kept with the columns of a place together, within as many columns as a vector of words has
- * (dot_split), and weights need no shuffling.
+ * (`split`), and weights need no shuffling.
  *
  * A sum is added up in the same order whatever else is computed beside it: its bits depend on the kind of
  * unit, and not on how many vectors a weight is multiplied with at once. */
@@ -18,6 +18,7 @@
 
 #include "numbers.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 enum {
@@ -27,9 +28,14 @@ enum {
 
 typedef struct {
     const char *name;
-    int lanes;   /* floats in a vector */
     int tokens;  /* most vectors x of a call: 4 * tokens sums, the x and a weight fit the registers */
     int tokens8; /* the same for int8, which has two sums */
+    int few8;    /* for more vectors than these it is faster to make floats of the weights first */
+
+    /* out = the n columns of x, those of each of 2 or 4 places together; */
+    void (*split)(float *out, const float *x, size_t n, int places);
+    /* and, of 2, back. */
+    void (*join)(float *out, const float *x, size_t n);
 
     /* out[t][r] = w[r] . x[t], for four rows r of so many bf16 weights, a multiple of 64, and n vectors x[t],
      * one behind the other, split in two. Row t of out begins at t * stride. Weights `ahead` columns further
@@ -39,9 +45,9 @@ typedef struct {
                   int ahead);
 
     /* The same for weights q * scale, where q is int8 and DOT_GROUP of a row share a bf16 scale; x split in
-     * four. */
+     * four. wide: NULL, or room for four rows of floats; then n is not limited. */
     void (*dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
-                 const uint16_t *const scale[4], int columns, int ahead);
+                 const uint16_t *const scale[4], int columns, int ahead, float *wide);
 
     /* acc[g] += sum over r of p[g][r] * v[r], for g = 0 and 1 and four rows v[r] of so many bf16 numbers. acc
      * is (2, columns), split in two; row g of p begins at g * stride. */
@@ -76,6 +82,10 @@ typedef struct {
             __VA_ARGS__           \
         }                         \
     }
+
+/* How many of n vectors x to take next, `most` at most: in shares as even as there can be, since one alone is
+ * slow. */
+#define DOT_SHARE(n, most) (((n)-1) / (((n)-1) / (most) + 1) + 1)
 
 /* Asks for a line into the second cache: many more of those can be under way than of the first's. (EPYC
  * Genoa, one core: 24 instead of 13 GB/s.) Asking for what lies behind the end of memory does nothing. */
@@ -132,15 +142,19 @@ static inline const DotUnits *
 dot_units(int kind)
 {
 #ifdef __x86_64__
-    static const DotUnits avx512 = {"AVX-512",      16,           6, 4, dot16_avx512, dot8_avx512, mix_avx512,
-                                    softmax_avx512, swiglu_avx512};
-    static const DotUnits avx2 = {"AVX2",       8,          3, 3, dot16_avx2, dot8_avx2, mix_avx2,
-                                  softmax_avx2, swiglu_avx2};
-    static const DotUnits any = {"SSE2", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
+    static const DotUnits avx512 = {
+        "AVX-512",    6,           4,          INT_MAX,        split_avx512, join_avx512,
+        dot16_avx512, dot8_avx512, mix_avx512, softmax_avx512, swiglu_avx512};
+    static const DotUnits avx2 = {
+        "AVX2", 3, 3, 8, split_avx2, join_avx2, dot16_avx2, dot8_avx2, mix_avx2, softmax_avx2, swiglu_avx2};
+    static const DotUnits any = {"SSE2",    3,        3,       8,           split_any, join_any,
+                                 dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #elif defined(__ARM_NEON)
-    static const DotUnits any = {"NEON", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
+    static const DotUnits any = {"NEON",    3,        3,       8,           split_any, join_any,
+                                 dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #else
-    static const DotUnits any = {"none", 8, 3, 3, dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
+    static const DotUnits any = {"none",    3,        3,       8,           split_any, join_any,
+                                 dot16_any, dot8_any, mix_any, softmax_any, swiglu_any};
 #endif
 
 #ifdef __x86_64__
@@ -150,26 +164,6 @@ dot_units(int kind)
         return &avx2;
 #endif
     return kind == 0 ? &any : NULL;
-}
-
-/* The columns of each of `places` places together, within every lanes * places of n; */
-static inline void
-dot_split(float *out, const float *x, size_t n, int lanes, int places)
-{
-    for (size_t i = 0; i < n; i += (size_t)(lanes * places))
-        for (int place = 0; place < places; place++)
-            for (int j = 0; j < lanes; j++)
-                out[i + (size_t)(place * lanes + j)] = x[i + (size_t)(places * j + place)];
-}
-
-/* and back. */
-static inline void
-dot_join(float *out, const float *x, size_t n, int lanes, int places)
-{
-    for (size_t i = 0; i < n; i += (size_t)(lanes * places))
-        for (int place = 0; place < places; place++)
-            for (int j = 0; j < lanes; j++)
-                out[i + (size_t)(places * j + place)] = x[i + (size_t)(place * lanes + j)];
 }
 
 /* Rounds n bf16 weights, whole groups, to int8 and a scale for each group: the greatest of the group becomes
@@ -213,6 +207,32 @@ typedef uint32_t DOT(WordsAt) __attribute__((vector_size(4 * DOT_LANES), aligned
 #define FLOATS_AT(x) (*(const DOT(FloatsAt) *)(x))
 #define WORDS_AT(w) (*(const DOT(WordsAt) *)(w))
 
+DOT_TARGET DOT_INLINE void
+DOT(split_of)(float *out, const float *x, size_t n, const int places)
+{
+    for (size_t i = 0; i < n; i += DOT_LANES * places)
+        for (int place = 0; place < places; place++)
+            for (int j = 0; j < DOT_LANES; j++)
+                out[i + (size_t)(place * DOT_LANES + j)] = x[i + (size_t)(places * j + place)];
+}
+
+DOT_TARGET static inline void
+DOT(split)(float *out, const float *x, size_t n, int places)
+{
+    if (places == 2)
+        DOT(split_of)(out, x, n, 2);
+    else
+        DOT(split_of)(out, x, n, 4);
+}
+
+DOT_TARGET static inline void
+DOT(join)(float *out, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += 2 * DOT_LANES)
+        for (int j = 0; j < 2 * DOT_LANES; j++)
+            out[i + (size_t)j] = x[i + (size_t)(j % 2 * DOT_LANES + j / 2)];
+}
+
 /* out = the sums of four vectors at once. */
 DOT_TARGET DOT_INLINE void
 DOT(sums)(float *out, const DOT(Floats) * v0, const DOT(Floats) * v1, const DOT(Floats) * v2,
@@ -232,8 +252,8 @@ DOT(sums)(float *out, const DOT(Floats) * v0, const DOT(Floats) * v1, const DOT(
     b = DOT_SHUFFLE(s[2], s[3], 0, 1, 2, 3, 8, 9, 10, 11) +
         DOT_SHUFFLE(s[2], s[3], 4, 5, 6, 7, 12, 13, 14, 15);
     a = DOT_SHUFFLE(a, b, 0, 1, 8, 9, 4, 5, 12, 13) + DOT_SHUFFLE(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-    for (int r = 0; r < 4; r++)
-        out[r] = a[r % 2 * 4 + r / 2 * 2] + a[r % 2 * 4 + r / 2 * 2 + 1];
+    a = DOT_SHUFFLE(a, a, 0, 4, 2, 6, 0, 4, 2, 6) + DOT_SHUFFLE(a, a, 1, 5, 3, 7, 1, 5, 3, 7);
+    memcpy(out, &a, 4 * sizeof *out);
 }
 
 /* The sums of acc[r][t]. What has an address is kept in memory, of which gcc makes the faster loops where
@@ -271,26 +291,43 @@ DOT(dot16_of)(float *out, size_t stride, const float *x, const int n, const uint
     DOT_EACH(t, n, SUMS(out + (size_t)t * stride, acc, t););
 }
 
-/* *words = the numbers at one place of words of int8: of one vector times 2^24, at the top. Between top and
+/* *weight = the numbers at one place of words of int8: of one vector times 2^24, at the top. Between top and
  * bottom that takes two instructions, where AVX2 has one that compilers do not find. With several vectors
  * there is no register for a mask, so there they are shifted down again. */
 DOT_TARGET DOT_INLINE void
-DOT(top)(DOT(Words) * words, const int8_t *q, const int place, const int n)
+DOT(weight8)(DOT(Floats) * weight, const int8_t *q, const int place, const int n)
 {
-    *words = WORDS_AT(q) << ((24 - 8 * place) & 31);
-    *words = n == 1 ? *words & 0xff000000u : (DOT(Words))((DOT(Ints)) * words >> 24);
+    DOT(Words) words = WORDS_AT(q) << ((24 - 8 * place) & 31);
+
+    words = n == 1 ? words & 0xff000000u : (DOT(Words))((DOT(Ints))words >> 24);
 #ifdef DOT_PICK
     if (n == 1 && (place == 1 || place == 2))
-        *words = (DOT(Words))DOT_PICK(WORDS_AT(q), place);
+        words = (DOT(Words))DOT_PICK(WORDS_AT(q), place);
 #endif
-    (void)n;
+    *weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
 }
 
-/* dot8 for a constant n. What makes q * 2^24 of a byte, or q, is exact, and so are all sums the same but for
- * that factor. */
+/* wide (columns / lanes, 4, lanes) = the q of four rows. */
+DOT_TARGET DOT_INLINE void
+DOT(widen8)(float *wide, const int8_t *const q[4], int columns, int ahead)
+{
+    for (int i = 0; i < columns; i += 4 * DOT_LANES) {
+        if (i % DOT_GROUP == 0)
+            DOT_EACH(r, 4, DOT_AHEAD(q[r] + i + ahead););
+        DOT_EACH(place, 4, DOT_EACH(r, 4, {
+                     float *to = wide + 4 * i + (4 * place + r) * DOT_LANES;
+                     DOT(Floats) weight;
+                     DOT(weight8)(&weight, q[r] + i, place, 1);
+                     *(DOT(FloatsAt) *)to = weight;
+                 }););
+    }
+}
+
+/* dot8 for a constant n, of q or, where those are widened, of what widen8 made of them. What makes q * 2^24
+ * of a byte, or q, is exact, and so are all sums the same but for that factor. */
 DOT_TARGET DOT_INLINE void
 DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_t *const q[4],
-             const uint16_t *const scale[4], int columns, int ahead)
+             const uint16_t *const scale[4], int columns, int ahead, const int widened, const float *wide)
 {
     DOT(Floats) acc[4][DOT_MOST], part[4][DOT_MOST], at[DOT_MOST];
 
@@ -303,14 +340,16 @@ DOT(dot8_of)(float *out, size_t stride, const float *x, const int n, const int8_
             DOT_EACH(place, 4, {
                 DOT_EACH(t, n, at[t] = FLOATS_AT(x + (size_t)t * columns + i + place * DOT_LANES););
                 DOT_EACH(r, 4, {
-                    DOT(Words) words;
-                    DOT(top)(&words, q[r] + i, place, n);
-                    DOT(Floats) weight = __builtin_convertvector((DOT(Ints))words, DOT(Floats));
+                    DOT(Floats) weight;
+                    if (widened)
+                        weight = FLOATS_AT(wide + 4 * i + (4 * place + r) * DOT_LANES);
+                    else
+                        DOT(weight8)(&weight, q[r] + i, place, n);
                     DOT_EACH(t, n, part[r][t] += weight * at[t];);
                 });
             });
         DOT_EACH(r, 4, {
-            float step = bf16_widen(scale[r][group / DOT_GROUP]) * (n == 1 ? 0x1p-24f : 1); /* as DOT(top) */
+            float step = bf16_widen(scale[r][group / DOT_GROUP]) * (n == 1 || widened ? 0x1p-24f : 1);
             DOT_EACH(t, n, acc[r][t] += part[r][t] * step;);
         });
     }
@@ -326,9 +365,19 @@ DOT(dot16)(float *out, size_t stride, const float *x, int n, const uint16_t *con
 
 DOT_TARGET static inline void
 DOT(dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const q[4],
-          const uint16_t *const scale[4], int columns, int ahead)
+          const uint16_t *const scale[4], int columns, int ahead, float *wide)
 {
-    DOT_EACH(i, DOT_TOKENS8, if (n == i + 1) DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, ahead););
+    if (wide)
+        DOT(widen8)(wide, q, columns, ahead);
+    for (int take; n > 0; n -= take, out += take * stride, x += (size_t)take * columns) {
+        take = DOT_SHARE(n, DOT_TOKENS8);
+        DOT_EACH(i, DOT_TOKENS8,
+                 if (take == i + 1 && wide)
+                     DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, 0, 1, wide););
+        DOT_EACH(i, DOT_TOKENS8,
+                 if (take == i + 1 && !wide)
+                     DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, ahead, 0, NULL););
+    }
 }
 
 DOT_TARGET static inline void

@@ -298,7 +298,7 @@ the_engine_is_near_hugging_face(Cpu *m)
 static void
 prefill_in_any_chunks_equals_single_steps(int bits)
 {
-    const int chunks[] = {1, 7, 64, length - 1};
+    const int chunks[] = {1, 7, 20, 64, length - 1};
     static float steps[VOCAB], logits[VOCAB];
     Cpu *m = open_engine_of(dir, CONTEXT, bits);
 
@@ -306,7 +306,7 @@ prefill_in_any_chunks_equals_single_steps(int bits)
         m->units = dot_units(kind);
         for (int pos = 0; pos < length; pos++)
             decode(m, pos, steps);
-        for (int c = 0; c < 4; c++) {
+        for (int c = 0; c < 5; c++) {
             Cpu *other = open_engine_of(dir, CONTEXT, bits);
 
             other->units = m->units;

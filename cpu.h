@@ -697,14 +697,8 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     m->bits = options.bits == 8 ? 8 : 16;
     m->places = 32 / m->bits;
     m->units = dot_units(0);
-    if (options.bits != 0 && options.bits != 16 && options.bits != 12 && options.bits != 8)
-        error = fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
-    else if (m->context < 1 || m->context > MAX_CONTEXT)
-        error = fail("a context of %d positions: -c takes 1 to %d", m->context, MAX_CONTEXT);
-    else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
-        error = fail("the path of the model is longer than %zu bytes", sizeof path);
-    else if (!(error = safetensors_open(&m->file, path)) && !(error = cpu_place(m)) &&
-             !(error = cpu_prepare(m)))
+    if (!(error = engine_check_options(options, model_dir, path, sizeof path)) &&
+        !(error = safetensors_open(&m->file, path)) && !(error = cpu_place(m)) && !(error = cpu_prepare(m)))
         error = cpu_load(m);
     if (error) {
         cpu_close(m);

@@ -55,7 +55,20 @@ typedef struct {
     void (*warm)(void *engine);
 } Engine;
 
-/* What a caller may ask of prefill, */
+/* What a caller may ask of open; path, of so many bytes, becomes that of the weights; */
+static inline const char *
+engine_check_options(EngineOptions options, const char *model_dir, char *path, size_t size)
+{
+    if (options.bits != 0 && options.bits != 16 && options.bits != 12 && options.bits != 8)
+        return fail("weights of %d bits: -w takes 16, 12 or 8", options.bits);
+    if (options.context < 1 || options.context > MAX_CONTEXT)
+        return fail("a context of %d positions: -c takes 1 to %d", options.context, (int)MAX_CONTEXT);
+    if (snprintf(path, size, "%s/model.safetensors", model_dir) >= (int)size)
+        return fail("%.100s...: the path is too long", model_dir);
+    return NULL;
+}
+
+/* of prefill, */
 static inline const char *
 engine_check(const int *tokens, int n, int pos, int context)
 {

@@ -537,13 +537,8 @@ model_open(void **engine, const char *model_dir, EngineOptions options)
     m->form = options.bits;
     for (int i = 0; i < MODEL_MATRICES; i++)
         m->longest[i] = WARP;
-    if (m->form != 0 && m->form != 16 && m->form != 12 && m->form != 8)
-        error = fail("weights of %d bits: -w takes 16, 12 or 8", m->form);
-    else if (m->context < 1 || m->context > MAX_CONTEXT)
-        error = fail("a context of %d: the model has 1 to %d positions", m->context, MAX_CONTEXT);
-    else if (snprintf(path, sizeof path, "%s/model.safetensors", model_dir) >= (int)sizeof path)
-        error = fail("%.100s...: the path is too long", model_dir);
-    else if (!(error = safetensors_open(&file, path))) {
+    if (!(error = engine_check_options(options, model_dir, path, sizeof path)) &&
+        !(error = safetensors_open(&file, path))) {
         error = model_open_device(m, &file, options.verbose);
         safetensors_close(&file);
     }

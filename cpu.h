@@ -61,7 +61,6 @@ typedef struct {
     Safetensors file;
     void *made;   /* the tensors that are not used as they stand in the file, one after the other */
     int bits;     /* of a weight: 16, 8 */
-    int places;   /* that a matrix's input is split in: weights in a word */
     size_t bytes; /* of all weights, as they are used */
 
     CpuTensor embed;                        /* (VOCAB, HIDDEN) */
@@ -167,6 +166,13 @@ cpu_rmsnorm(float *out, const float *x, CpuTensor weight, int n)
         out[i] = x[i] * scale * bf16_widen(w[i]);
 }
 
+/* out (n) = x as a matrix's input: in as many places as a word has weights. */
+static inline void
+cpu_split(const Cpu *m, float *out, const float *x, size_t n)
+{
+    m->units->split(out, x, n, 32 / m->bits);
+}
+
 static inline void
 cpu_norm(Cpu *m, CpuTensor weight, int n)
 {
@@ -176,7 +182,7 @@ cpu_norm(Cpu *m, CpuTensor weight, int n)
         for (int i = 0; i < HIDDEN; i++)
             x[i] += m->h[t * HIDDEN + i];
         cpu_rmsnorm(row, x, weight, HIDDEN);
-        m->units->split(m->split + t * HIDDEN, row, HIDDEN, m->places);
+        cpu_split(m, m->split + t * HIDDEN, row, HIDDEN);
     }
 }
 
@@ -231,7 +237,7 @@ cpu_matmul(Cpu *m, const CpuProduct *products, int count, int columns, int n)
         for (; first >= p->rows; p++)
             first -= p->rows;
         for (int t = 0, take; t < n; t += take) {
-            take = DOT_SHARE(n - t, most);
+            take = dot_share(n - t, most);
             for (int r = first; r < first + band; r += 4)
                 cpu_four_rows(m, p->out + (size_t)t * p->rows, m->split + (size_t)t * columns, p->w, r,
                               p->rows, columns, take, t == 0 ? ahead : 0);
@@ -355,7 +361,7 @@ cpu_merge(const Cpu *m, float *split, const CpuPart *parts, int n)
             acc[j] /= sum;
     }
     m->units->join(out, acc, 2 * HEAD_DIM);
-    m->units->split(split, out, 2 * HEAD_DIM, m->places);
+    cpu_split(m, split, out, 2 * HEAD_DIM);
 }
 
 /* Spans begin at multiples of CPU_SPAN, whatever the pass. Tokens are the inner loop: they share what they
@@ -388,7 +394,7 @@ cpu_swiglu(Cpu *m, int n)
     for (int at = 0; at < n * INTERMEDIATE; at += 64) {
         float silu[64];
         m->units->swiglu(silu, m->gate + at, m->up + at, 64);
-        m->units->split(m->split + at, silu, 64, m->places);
+        cpu_split(m, m->split + at, silu, 64);
     }
 }
 
@@ -695,7 +701,6 @@ cpu_open(void **engine, const char *model_dir, EngineOptions options)
     cpu_choose_threads(cpu_threads());
     m->context = options.context;
     m->bits = options.bits == 8 ? 8 : 16;
-    m->places = 32 / m->bits;
     m->units = dot_units(0);
     if (!(error = engine_check_options(options, model_dir, path, sizeof path)) &&
         !(error = safetensors_open(&m->file, path)) && !(error = cpu_place(m)) && !(error = cpu_prepare(m)))

@@ -85,7 +85,11 @@ typedef struct {
 
 /* How many of n vectors x to take next, `most` at most: in shares as even as there can be, since one alone is
  * slow. */
-#define DOT_SHARE(n, most) (((n)-1) / (((n)-1) / (most) + 1) + 1)
+static inline int
+dot_share(int n, int most)
+{
+    return (n - 1) / ((n - 1) / most + 1) + 1;
+}
 
 /* Asks for a line into the second cache: many more of those can be under way than of the first's. (EPYC
  * Genoa, one core: 24 instead of 13 GB/s.) Asking for what lies behind the end of memory does nothing. */
@@ -370,7 +374,7 @@ DOT(dot8)(float *out, size_t stride, const float *x, int n, const int8_t *const 
     if (wide)
         DOT(widen8)(wide, q, columns, ahead);
     for (int take; n > 0; n -= take, out += take * stride, x += (size_t)take * columns) {
-        take = DOT_SHARE(n, DOT_TOKENS8);
+        take = dot_share(n, DOT_TOKENS8);
         DOT_EACH(i, DOT_TOKENS8,
                  if (take == i + 1 && wide)
                      DOT(dot8_of)(out, stride, x, i + 1, q, scale, columns, 0, 1, wide););

@@ -170,45 +170,53 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
     __syncwarp();
 }
 
-/* Head `warp` of attention's output, from the one word or the two that have it. */
+/* Head `warp` of attention's output, from the one word or the two (PARTS) that have it; n rows that lie
+ * `stride` words apart, AT_ONCE of them at a time. */
+template <int AT_ONCE, int PARTS>
+__device__ __forceinline__ void
+receive_head_output(uint32_t *x, const Word *words, int stride, const Pass &pass, int n, uint32_t epoch)
+{
+    const uint32_t lane = lane_index();
+
+#pragma unroll 1
+    for (int first = 0; first < n; first += AT_ONCE) {
+        Word word[AT_ONCE][PARTS];
+#pragma unroll
+        for (int r = 0; r < AT_ONCE; r++)
+#pragma unroll
+            for (int p = 0; p < PARTS; p++)
+                word[r][p] = word_load(words + (first + r) * stride + p * HEAD_WORDS);
+#pragma unroll
+        for (int r = 0; r < AT_ONCE; r++) {
+            const int row = first + r;
+            const Word *at = words + row * stride;
+            Word &v = word[r][0];
+            word_wait_on(v, at, epoch, row < n);
+            if (PARTS == 2 && pass.splits[row] == 2) {
+                word_wait_on(word[r][1], at + HEAD_WORDS, epoch, row < n);
+                v = merge(v, word[r][1]);
+            }
+            x[row * (O_SLICE / 2) + operand_place<false>(2 * lane)] = v.x;
+            x[row * (O_SLICE / 2) + operand_place<false>(2 * lane + 1)] = v.y;
+        }
+    }
+}
+
 template <int ROWS>
 __device__ __forceinline__ void
 receive_attention(Shared<ROWS> &s, const Decode &d, const Pass &pass, uint32_t warp, int n, uint32_t epoch)
 {
-    enum { AT_ONCE = ROWS < 4 ? ROWS : 4 };
-    const uint32_t lane = lane_index();
-    const bool combined = pass.splits[n - 1] > DIRECT_SPLITS; /* then it is so for all rows */
-    const int stride = combined ? HEADS * HEAD_WORDS : HEADS * MAX_SPLITS * HEAD_WORDS;
-    const Word *words = (combined ? d.combined : d.attention + warp * (MAX_SPLITS - 1) * HEAD_WORDS) +
-                        warp * HEAD_WORDS + lane;
+    const int splits = pass.splits[n - 1]; /* if more than DIRECT_SPLITS, then it is so for all rows */
+    const Word *combined = d.combined + warp * HEAD_WORDS + lane_index(),
+               *direct = d.attention + warp * MAX_SPLITS * HEAD_WORDS + lane_index();
+    uint32_t *x = s.activations.x[warp];
 
-#pragma unroll 1
-    for (int first = 0; first < n; first += AT_ONCE) {
-        Word word[AT_ONCE];
-#pragma unroll
-        for (int r = 0; r < AT_ONCE; r++)
-            word[r] = word_load(words + (first + r) * stride);
-#pragma unroll
-        for (int r = 0; r < AT_ONCE; r++) {
-            const Word *at = words + (first + r) * stride;
-            uint32_t *x = s.activations.x[warp] + (first + r) * (O_SLICE / 2);
-            word_wait_on(word[r], at, epoch, first + r < n);
-            if (ROWS == 1 && pass.splits[0] == 2)
-                word[r] = merge(word[r], word_wait(at + HEAD_WORDS, epoch));
-            x[operand_place<false>(2 * lane)] = word[r].x;
-            x[operand_place<false>(2 * lane + 1)] = word[r].y;
-        }
-    }
-    if (ROWS > 1) /* apart, to keep the code short */
-#pragma unroll 1
-        for (int row = 0; row < n; row++)
-            if (pass.splits[row] == 2) {
-                const Word *at = words + row * stride;
-                uint32_t *x = s.activations.x[warp] + row * (O_SLICE / 2);
-                Word v = merge(word_wait(at, epoch), word_wait(at + HEAD_WORDS, epoch));
-                x[operand_place<false>(2 * lane)] = v.x;
-                x[operand_place<false>(2 * lane + 1)] = v.y;
-            }
+    if (splits == 2)
+        receive_head_output < ROWS<2 ? 1 : 2, 2>(x, direct, HEADS * MAX_SPLITS * HEAD_WORDS, pass, n, epoch);
+    else
+        receive_head_output < ROWS<4 ? ROWS : 4, 1>(x, splits == 1 ? direct : combined,
+                                                    HEADS * (splits == 1 ? (int)MAX_SPLITS : 1) * HEAD_WORDS,
+                                                    pass, n, epoch);
 }
 
 /* The MLP's hidden vectors of rows first..last-1. */

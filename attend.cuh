@@ -16,11 +16,14 @@ enum {
     DIRECT_SPLITS = 2,
     HEAD_WORDS = HEAD_DIM / 4, /* of q, k, v and of the output: a lane each */
     Q_STRIDE = HEAD_DIM + 32,  /* 64 bytes of padding keep two heads in different banks */
-/* Rows that share a reading of keys and values: the mma's a has room for four; below sm_90 they spill. */
+/* Rows that share a reading of keys and values: the mma's a has room for four; and warps whose results are
+ * merged at a time. Below sm_90 more would spill. */
 #if __CUDA_ARCH__ >= 900
     SWEEP_ROWS = 4,
+    MERGE_WARPS = 8,
 #else
     SWEEP_ROWS = 2,
+    MERGE_WARPS = 4,
 #endif
     RECEIVERS = 4, /* warps that receive q, k and v of one row: they get their positions last */
 
@@ -293,14 +296,13 @@ attend(AttendShared<ROWS> &s, const Cache &cache, const LayerWeights &w, const W
             chain_sync();
             if (warp < 2) { /* one head each: the warps' results become the split's */
                 float own = lane < CHAIN_WARPS ? s.max[row + r][warp][lane] : -INFINITY, all = warp_max(own);
-                float weight = fast_exp2(own - all);
-                float total =
-                    warp_sum(lane < CHAIN_WARPS ? __fmul_rn(weight, s.sum[row + r][warp][lane]) : 0);
+                float weight = fast_exp2(own - all), total = 0;
                 float4 v = make_float4(0, 0, 0, 0);
-#pragma unroll 8
+#pragma unroll MERGE_WARPS
                 for (int i = 0; i < CHAIN_WARPS; i++) {
                     float e = __shfl_sync(~0u, weight, i);
                     float4 t = s.o[i][warp][lane];
+                    total = __fmaf_rn(e, s.sum[row + r][warp][i], total);
                     v.x = __fmaf_rn(e, t.x, v.x), v.y = __fmaf_rn(e, t.y, v.y);
                     v.z = __fmaf_rn(e, t.z, v.z), v.w = __fmaf_rn(e, t.w, v.w);
                 }

@@ -621,7 +621,8 @@ decode_cut(const Decode *d, int pos)
     if (most < 2)
         return groups > MAX_CONTEXT / GROUP ? groups : MAX_CONTEXT / GROUP + 1;
     if (groups <= 32)
-        return 16;
+        return groups > 16 && groups <= 24 ? 12
+                                           : 16; /* of 12: the receivers have no positions (H200: -2 %) */
     const int cut = (groups + 4 * most - 1) / (4 * most) * 4;
     return cut < 8 ? 8 : cut;
 }

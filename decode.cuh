@@ -50,8 +50,10 @@ enum {
     H_PER_WORD = DOWN_SLICE / WARP,          /* bf16, so that a lane receives one word */
     HIDDEN_WORDS = INTERMEDIATE / H_PER_WORD,
     PART_ROWS = TILE_ROWS * (MLP_TILES > HEAD_TILES ? (int)MLP_TILES : (int)HEAD_TILES), /* of a share */
-    PART_SLOTS = 128, /* sums of a warp for several rows: rows of the pass times rows of a share */
-    STAMPS = 10       /* in a layer */
+    PART_SLOTS_90 = 256, /* sums of a warp for several rows: rows of the pass times rows of a share */
+    PART_SLOTS_80 = 128,
+    PART_SLOTS = ROOMY ? PART_SLOTS_90 : PART_SLOTS_80,
+    STAMPS = 10 /* in a layer */
 };
 static_assert(QKV_TILES == 4 && HEAD_TILES == 4 && MLP_TILES <= 8, "the lanes of a warp have a row each");
 static_assert(4 * MLP_TILES % H_PER_WORD == 0 && H_PER_WORD % 2 == 0 && H_PER_WORD <= 6,
@@ -108,9 +110,9 @@ template <> struct Turns<1> {
     BestShared best;
 };
 
-template <int ROWS> struct Shared : Turns<ROWS> {
+template <int ROWS, int SLOTS = PART_SLOTS> struct Shared : Turns<ROWS> {
     enum {
-        PART = CHAIN_WARPS * (ROWS == 1 ? (int)PART_ROWS : (int)PART_SLOTS),
+        PART = CHAIN_WARPS * (ROWS == 1 ? (int)PART_ROWS : SLOTS),
         OWN = HIDDEN / (ROWS == 1 ? 1 : 2 * ROWS)
     };
     float part[2][PART];                  /* two buffers of partial sums */
@@ -119,9 +121,18 @@ template <int ROWS> struct Shared : Turns<ROWS> {
     int items;                            /* of attention */
     Item item;                            /* the first one */
 };
-static_assert((int)RING_BYTES_80 + sizeof(RingState) + sizeof(Shared<MAX_ROWS>) <= 99 << 10 &&
-                  (int)RING_BYTES_80 + sizeof(RingState) + sizeof(Shared<1>) <= 99 << 10,
+/* Of a launch with kernels for so many rows, on cards of the one kind or the other. */
+template <int ROWS>
+constexpr int
+shared_bytes(bool roomy)
+{
+    return (int)sizeof(RingState) + (roomy ? (int)RING_BYTES_90 + (int)sizeof(Shared<ROWS, PART_SLOTS_90>)
+                                           : (int)RING_BYTES_80 + (int)sizeof(Shared<ROWS, PART_SLOTS_80>));
+}
+static_assert(shared_bytes<1>(false) <= 99 << 10 && shared_bytes<MAX_ROWS>(false) <= 99 << 10,
               "what a block has on sm_86");
+static_assert(shared_bytes<1>(true) <= 227 << 10 && shared_bytes<MAX_ROWS>(true) <= 227 << 10,
+              "what a block has on sm_90");
 
 /* ---- receiving: words -> this warp's columns of the rows, as b wants them ---- */
 
@@ -548,7 +559,6 @@ static inline const char *
 decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_cache, const float2 *rope,
             int context, void *workspace, int max_blocks)
 {
-    static const int bytes[4] = {sizeof(Shared<1>), sizeof(Shared<2>), sizeof(Shared<4>), sizeof(Shared<8>)};
     cudaFuncAttributes attributes;
     int device, processors, available, resident, which;
     Word *p = (Word *)workspace;
@@ -570,13 +580,15 @@ decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_
     TRY(cudaFuncGetAttributes(&attributes, decode_kernel_for(form, 1, &which)));
     TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     TRY(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    const int roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as RING_BYTES has it */
+    const bool roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as ROOMY has it */
     d->threads = CHAIN_THREADS + WARP * (attributes.ptxVersion >= 90 ? FEED_WARPS_90 : FEED_WARPS_80);
     d->blocks = SHARES;
     for (int n = 1; n <= MAX_ROWS; n *= 2) {
         const void *kernel = decode_kernel_for(form, n, &which);
-        const int needed = d->shared_bytes[which] =
-            (roomy ? (int)RING_BYTES_90 : (int)RING_BYTES_80) + (int)sizeof(RingState) + bytes[which];
+        const int needed = d->shared_bytes[which] = n == 1   ? shared_bytes<1>(roomy)
+                                                    : n == 2 ? shared_bytes<2>(roomy)
+                                                    : n == 4 ? shared_bytes<4>(roomy)
+                                                             : shared_bytes<8>(roomy);
 
         if (needed > available)
             return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",

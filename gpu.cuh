@@ -287,6 +287,13 @@ fast_exp2(float x)
     return x;
 }
 
+/* Brings the 128 bytes around p into the L2 cache. */
+__device__ __forceinline__ void
+prefetch(const void *p)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+}
+
 /* ---- words ----
  *
  * A word of an exchange: 12 bytes of payload and the epoch it belongs to, loaded and stored as one 128-bit

@@ -38,8 +38,8 @@ enum {
     LAYER_MATRICES = 4,
     MODEL_MATRICES = 1 + LAYERS * LAYER_MATRICES,
 
-    /* GB/s. On 128 blocks of an H200, whose memory is faster than that, a token takes 320 us in 16 bits and
-     * 348 in 12. So 12 pays where reading the 1.19 GB of 16 takes longer than that. */
+    /* GB/s. On 128 blocks of an H200, whose memory is faster than that, a token takes 313 us in 16 bits and
+     * 342 in 12. So 12 pays where reading the 1.19 GB of 16 takes longer than that. */
     MODEL_FAST_MEMORY = 3400,
 
     /* Upload: so many threads fill two buffers each, as one alone does not keep up with the bus. Pinning

@@ -16,8 +16,8 @@ enum {
     DIRECT_SPLITS = 2,
     HEAD_WORDS = HEAD_DIM / 4, /* of q, k, v and of the output: a lane each */
     Q_STRIDE = HEAD_DIM + 32,  /* 64 bytes of padding keep two heads in different banks */
-/* Rows that share a reading of keys and values: the mma's a has room for four; and warps whose results are
- * merged at a time. Below sm_90 more would spill. */
+/* SWEEP_ROWS share a reading of keys and values, the mma's a has room for four; the results of MERGE_WARPS
+ * are read at once. Below sm_90 more of either would spill. */
 #if __CUDA_ARCH__ >= 900
     SWEEP_ROWS = 4,
     MERGE_WARPS = 8,

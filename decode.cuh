@@ -122,7 +122,7 @@ template <int ROWS, int SLOTS = PART_SLOTS> struct Shared : Turns<ROWS> {
     Item item;                            /* the first one */
 };
 
-/* Of a launch with kernels for so many rows, on cards of the one kind or the other. */
+/* Bytes of shared memory of a launch of decode_kernel<., ROWS>. roomy: as ROOMY is on that card. */
 template <int ROWS>
 constexpr int
 shared_bytes(bool roomy)
@@ -182,8 +182,9 @@ receive_residual(Shared<ROWS> &s, uint32_t warp, int n, const bf16 *norm, const 
     __syncwarp();
 }
 
-/* Head `warp` of attention's output, from the one word or the two (PARTS) that have it; n rows that lie
- * `stride` words apart, AT_ONCE of them at a time. */
+/* A head of attention's output for n rows, AT_ONCE of them at a time, from a lane's one word of each row or
+ * its two splits' (PARTS), which lie HEAD_WORDS apart as the rows do `stride`. x: (rows, O_SLICE / 2), in
+ * operand_place's order. */
 template <int AT_ONCE, int PARTS>
 __device__ __forceinline__ void
 receive_head_output(uint32_t *x, const Word *words, int stride, const Pass &pass, int n, uint32_t epoch)
@@ -219,7 +220,7 @@ __device__ __forceinline__ void
 receive_attention(Shared<ROWS> &s, const Decode &d, const Pass &pass, uint32_t warp, int n, uint32_t epoch)
 {
     enum { TWO = ROWS < 2 ? ROWS : 2, FOUR = ROWS < 4 ? ROWS : 4, DIRECT = HEADS * MAX_SPLITS * HEAD_WORDS };
-    const int splits = pass.splits[n - 1]; /* if more than DIRECT_SPLITS, then it is so for all rows */
+    const int splits = pass.splits[n - 1]; /* 1 or 2 for all rows, or more for all: see decode_cut */
     const Word *combined = d.combined + warp * HEAD_WORDS + lane_index(),
                *direct = d.attention + warp * MAX_SPLITS * HEAD_WORDS + lane_index();
     uint32_t *x = s.activations.x[warp];
@@ -582,14 +583,13 @@ decode_open(Decode *d, const Weights *weights, int form, bf16 *k_cache, bf16 *v_
     TRY(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
     TRY(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const bool roomy = attributes.ptxVersion >= 90 && attributes.ptxVersion < 120; /* as ROOMY has it */
+    const int bytes[4] = {shared_bytes<1>(roomy), shared_bytes<2>(roomy), shared_bytes<4>(roomy),
+                          shared_bytes<8>(roomy)};
     d->threads = CHAIN_THREADS + WARP * (attributes.ptxVersion >= 90 ? FEED_WARPS_90 : FEED_WARPS_80);
     d->blocks = SHARES;
     for (int n = 1; n <= MAX_ROWS; n *= 2) {
         const void *kernel = decode_kernel_for(form, n, &which);
-        const int needed = d->shared_bytes[which] = n == 1   ? shared_bytes<1>(roomy)
-                                                    : n == 2 ? shared_bytes<2>(roomy)
-                                                    : n == 4 ? shared_bytes<4>(roomy)
-                                                             : shared_bytes<8>(roomy);
+        const int needed = d->shared_bytes[which] = bytes[which];
 
         if (needed > available)
             return fail("this card offers %d bytes of shared memory a block, decoding needs %d: use -d cpu",
@@ -623,8 +623,10 @@ decode_close(Decode *d)
     cudaFreeHost(d->result);
 }
 
-/* Groups of a split where the context ends at position pos. As many splits as blocks can take, but of half a
- * block's warps at least; and in steps, so that it seldom changes within a pass. */
+/* Groups of a split where the context ends at position pos. Up to 32 groups there are one or two splits, then
+ * as many as blocks can take, but of half a block's warps at least. In steps, so that it seldom changes
+ * within a pass; and it does change where one split becomes two and two become more: rows of a pass that did
+ * not agree on that would wait forever. */
 static inline int
 decode_cut(const Decode *d, int pos)
 {
@@ -633,7 +635,7 @@ decode_cut(const Decode *d, int pos)
 
     if (most < 2)
         return groups > MAX_CONTEXT / GROUP ? groups : MAX_CONTEXT / GROUP + 1;
-    if (groups > 16 && groups <= 24) /* leaves attention's receivers without positions: H200, 2 % faster */
+    if (groups > 16 && groups <= 24) /* leaves attention's receivers no positions (H200: 2 % at depth 128) */
         return 12;
     if (groups <= 32)
         return 16;

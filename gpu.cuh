@@ -287,7 +287,7 @@ fast_exp2(float x)
     return x;
 }
 
-/* Brings the 128 bytes around p into the L2 cache. */
+/* Brings the cache line (128 bytes) that holds p into the L2 cache. */
 __device__ __forceinline__ void
 prefetch(const void *p)
 {

@@ -21,13 +21,14 @@ enum {
     HEAD_TILES = 4,                        /* of a share of the head: 32 logits, one for each lane */
     HEAD_SHARES = VOCAB / (TILE_ROWS * HEAD_TILES),
 
-    /* A block has 227 KB on sm_90 and sm_100, 99 KB on sm_86 and sm_120. The one could hold two tiles more,
-     * but what is copied while attention waits for its words gets in their way (H200, us a token at depth 0,
-     * 128 and 8,000: 315, 331 and 600 with 11 tiles, 314, 320 and 584 with 9, 316, 323 and 580 with 8). */
+    /* A block has 227 KB on sm_90 and sm_100, 99 KB on sm_86 and sm_120. In the former two more tiles would
+     * fit if there were fewer PART_SLOTS; but copies under way while attention waits for its words delay them
+     * (H200, us a token at depth 0, 128 and 8,000: 315, 331 and 600 with 11 tiles, 314, 320 and 584 with 9,
+     * 316, 323 and 580 with 8). */
     RING_BYTES_90 = 9 * TILE_BYTES,
     RING_BYTES_80 = 3 * TILE_BYTES,
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
-    ROOMY = 1,
+    ROOMY = 1, /* 227 KB of shared memory a block */
     RING_BYTES = RING_BYTES_90,
 #else
     ROOMY = 0,
@@ -41,7 +42,7 @@ enum {
     FEED_WARPS_80 = 4,
 #if __CUDA_ARCH__ >= 900
     FEED_WARPS = FEED_WARPS_90,
-    FEED_UNROLL = 1
+    FEED_UNROLL = 1 /* one thread issues a tile's copy and has time */
 #else
     FEED_WARPS = FEED_WARPS_80,
     FEED_UNROLL = 8 /* H200, code of compute_86 on 128 blocks: 423 us a token in place of 440 */
@@ -198,8 +199,10 @@ feed_matrix(Feed<FORM> &to, const LayerWeights &w, const Pace &pace, int m)
         }
 }
 
-/* The feed: all of this block's tiles, in the order in which the chain takes them; and, where one warp has
- * the time for it, a layer's norms, as far as the L2 cache. */
+/* The feed: all of this block's tiles, in the order in which the chain takes them. Where it is one warp, that
+ * is mostly idle and also brings a layer's two norms into the L2 cache, for which the chain would otherwise
+ * wait (H200: 1 % at depth 64). The calls without a loop are for the compiler, which unrolls no loop over
+ * tiles whose number is not known to it before. */
 template <int FORM>
 __device__ void
 feed(const Weights &weights, const Pace &pace)
@@ -210,8 +213,8 @@ feed(const Weights &weights, const Pace &pace)
 #pragma unroll 1
     for (int l = 0; l < LAYERS; l++) {
         const LayerWeights &w = weights.layer[l];
-        const uint32_t lane = lane_index(), lines = HIDDEN / 64;
         if (FEED_WARPS == 1) {
+            const uint32_t lane = lane_index(), lines = HIDDEN / 64;
             if (lane < 2 * lines)
                 prefetch((lane < lines ? w.input_norm : w.post_norm) + lane % lines * 64);
 #pragma unroll 1

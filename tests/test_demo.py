@@ -107,6 +107,29 @@ def test_without_a_working_nvcc_one_line_says_so(folder):
         assert "rror" not in done.stdout, done.stdout
 
 
+def test_a_card_that_nvcc_does_not_know_gets_code_that_fits(folder):
+    with open(os.path.join(folder, "CMakeLists.txt"), encoding="utf-8") as file:
+        function = re.search(r"function\(choose_architectures\).*?\nendfunction\(\)", file.read(), re.S).group()
+    nvcc, script = os.path.join(folder, "nvcc"), os.path.join(folder, "choose.cmake")
+    for known, cards, chosen in (
+        ("80 86 89 90", "", "80;86;90-real"),
+        ("80 86 89 90", "120", "89-virtual"),
+        ("80 86 89 90 100", "103", "100-virtual"),
+        ("80 86 89 90 100 120", "", "80;86;90;120"),
+        ("80 86 89 90 100 120", "86;130", "86;120-virtual"),
+    ):
+        with open(nvcc, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nprintf 'compute_%%s\\n' %s\n" % known)
+        os.chmod(nvcc, 0o755)
+        with open(script, "w", encoding="utf-8") as file:
+            file.write('cmake_minimum_required(VERSION 3.20)\nset(NVCC "%s")\nset(cards "%s")\n%s\n'
+                       'choose_architectures()\nmessage("chosen: ${CMAKE_CUDA_ARCHITECTURES}")\n'
+                       % (nvcc, cards, function))
+        done = subprocess.run(["env", "-u", "CUDAARCHS", "cmake", "-P", script], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, encoding="utf-8")
+        assert "chosen: %s\n" % chosen in done.stdout, (known, cards, done.stdout)
+
+
 if __name__ == "__main__":
     if not shutil.which("make"):
         print("skipped: no make")

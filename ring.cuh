@@ -29,11 +29,10 @@ enum {
     RING_BYTES_80 = 3 * TILE_BYTES,
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
     ROOMY = 1, /* 227 KB of shared memory a block */
-    RING_BYTES = RING_BYTES_90,
 #else
     ROOMY = 0,
-    RING_BYTES = RING_BYTES_80,
 #endif
+    RING_BYTES = ROOMY ? (int)RING_BYTES_90 : (int)RING_BYTES_80,
     MAX_STAGES = RING_BYTES_90 / TILE_BYTES_8,
 
     /* The copy engine needs one thread; with cp.async the requests of few warps are what a multiprocessor

@@ -114,6 +114,7 @@ def test_a_card_that_nvcc_does_not_know_gets_code_that_fits(folder):
     for known, cards, chosen in (
         ("80 86 89 90", "", "80;86;90-real"),
         ("80 86 89 90", "120", "89-virtual"),
+        ("80 86 89 90 100", "90;100;120", "90-real;100-real;89-virtual"),
         ("80 86 89 90 100", "103", "100-virtual"),
         ("80 86 89 90 100 120", "", "80;86;90;120"),
         ("80 86 89 90 100 120", "86;130", "86;120-virtual"),
